@@ -1,2 +1,10 @@
-//! skeleton
+//! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
+
+pub mod message;
+pub mod reply;
+mod service;
+
+pub use service::{McpService, check};
+/// The error of the stack: tower's own.
+pub use tower::BoxError;
