@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod message;
+pub mod proxy;
 pub mod reply;
 mod service;
 
