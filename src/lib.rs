@@ -1,2 +1,4 @@
 //! skeleton
 #![forbid(unsafe_code)]
+
+pub mod interceptor;
