@@ -29,12 +29,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod capability;
+mod chain_params;
+mod chain_result;
 mod compat;
+mod context;
 mod descriptor;
 mod event;
 mod hook;
 mod hook_forms;
+mod invoke;
 mod kind;
+mod list;
 mod members;
 mod millis;
 mod mode;
@@ -44,15 +50,22 @@ mod phase;
 mod priority;
 mod reason;
 mod sink;
+mod timestamp;
 mod validation;
 mod wire;
 mod wire_read;
 
+pub use capability::{CAPABILITY_KEY, CAPABILITY_POINTER, InterceptorsCapability, supported_events};
+pub use chain_params::ChainParams;
+pub use chain_result::{AbortKind, AbortedAt, ChainResult, ChainStatus, ValidationSummary};
 pub use compat::Compat;
+pub use context::{InvocationContext, Principal, PrincipalType};
 pub use descriptor::{Descriptor, EmptyName};
 pub use event::{EventPattern, InvalidEventPattern, needs_exact_hook};
 pub use hook::{Hook, WideningHook};
+pub use invoke::InvokeParams;
 pub use kind::InterceptorType;
+pub use list::{ListInterceptorsParams, ListInterceptorsResult, RejectedDescriptor};
 pub use members::Members;
 pub use mode::Mode;
 pub use mutation::MutationResult;
@@ -60,6 +73,7 @@ pub use outcome::Outcome;
 pub use phase::Phase;
 pub use priority::PriorityHint;
 pub use sink::SinkResult;
+pub use timestamp::rfc3339_utc;
 pub use validation::{Severity, Suggestion, ValidationMessage, ValidationResult};
 pub use wire::{UnknownOutcome, WireOutcome, WireResult};
 pub use wire_read::InvalidAnswer;
