@@ -178,7 +178,13 @@ mod tests {
 
     #[test]
     fn py_074_py_075_py_076_the_capability_is_found_in_four_places() {
-        for (group, key) in PLACES {
+        // Spelled out, not taken from the table under test.
+        for (group, key) in [
+            ("extensions", "io.modelcontextprotocol/interceptors"),
+            ("extensions", "interceptors"),
+            ("experimental", "io.modelcontextprotocol/interceptors"),
+            ("experimental", "interceptors"),
+        ] {
             let json =
                 format!(r#"{{"tools":{{}},"{group}":{{"x/y":1,"{key}":{{"supportedEvents":["a"]}}}}}}"#);
             assert_eq!(read(&json), Some(vec!["a".to_owned()]), "{json}");
