@@ -1,6 +1,7 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
+pub mod interceptor;
 pub mod message;
 pub mod proxy;
 pub mod reply;
