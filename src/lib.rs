@@ -1,11 +1,17 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
+pub mod chain;
+pub mod intercept;
 pub mod interceptor;
 pub mod message;
+pub mod mutation;
+pub mod phase;
 pub mod proxy;
 pub mod reply;
 mod service;
+pub mod sink;
+pub mod validation;
 
 pub use service::{McpService, check};
 /// The error of the stack: tower's own.

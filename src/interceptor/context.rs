@@ -26,7 +26,7 @@ use super::{Members, rfc3339_utc};
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InvocationContext {
     /// Who.

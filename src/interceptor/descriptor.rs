@@ -71,9 +71,15 @@ impl Descriptor {
     pub fn new(name: impl Into<String>, kind: InterceptorType) -> Result<Self, EmptyName> {
         let name = name.into();
         if name.is_empty() {
-            return Err(EmptyName);
+            Err(EmptyName)
+        } else {
+            Ok(Self::named(name, kind))
         }
-        Ok(Self {
+    }
+
+    /// The same for a name that is checked later: a chain refuses an empty one.
+    pub(super) fn named(name: String, kind: InterceptorType) -> Self {
+        Self {
             name,
             version: None,
             description: None,
@@ -86,7 +92,7 @@ impl Descriptor {
             config_schema: None,
             meta: None,
             extra: Members::new(),
-        })
+        }
     }
 
     /// Sets the version.

@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod builder;
 mod capability;
 mod chain_params;
 mod chain_result;
@@ -36,8 +37,10 @@ mod compat;
 mod context;
 mod descriptor;
 mod event;
+mod handler;
 mod hook;
 mod hook_forms;
+mod invocation;
 mod invoke;
 mod kind;
 mod list;
@@ -55,6 +58,7 @@ mod validation;
 mod wire;
 mod wire_read;
 
+pub use builder::{Interceptor, InterceptorBuilder, InterceptorService, OnEvent, Overflow};
 pub use capability::{CAPABILITY_KEY, CAPABILITY_POINTER, InterceptorsCapability, supported_events};
 pub use chain_params::ChainParams;
 pub use chain_result::{AbortKind, AbortedAt, ChainResult, ChainStatus, ValidationSummary};
@@ -62,7 +66,12 @@ pub use compat::Compat;
 pub use context::{InvocationContext, Principal, PrincipalType};
 pub use descriptor::{Descriptor, EmptyName};
 pub use event::{EventPattern, InvalidEventPattern, needs_exact_hook};
+pub use handler::{
+    Config, Context, Deadline, Event, FromInvocation, Handler, IntoAnswer, Json, Mutator, Sink, State,
+    Validator,
+};
 pub use hook::{Hook, WideningHook};
+pub use invocation::Invocation;
 pub use invoke::InvokeParams;
 pub use kind::InterceptorType;
 pub use list::{ListInterceptorsParams, ListInterceptorsResult, RejectedDescriptor};

@@ -297,10 +297,8 @@ mod tests {
 
     #[test]
     fn a_modified_payload_that_is_missing_is_not_written() {
-        let broken = MutationResult {
-            modified: true,
-            ..MutationResult::unmodified()
-        };
+        let mut broken = MutationResult::unmodified();
+        broken.modified = true;
         assert!(serde_json::to_string(&WireResult::new("m", Phase::Request, broken)).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Id, Message, Payload, event_hash};
+use super::{Era, Id, Message, Payload, event_hash};
 
 /// The request that an answer belongs to: what a layer must know to judge the answer.
 ///
@@ -13,6 +13,7 @@ pub struct Asked {
     method: Arc<str>,
     hash: u64,
     id: Option<Id>,
+    era: Era,
     payload: Option<Payload>,
 }
 
@@ -20,23 +21,17 @@ impl Asked {
     /// What `request` asked, without its payload. `None` for what is no request.
     #[must_use]
     pub fn of(request: &Message) -> Option<Self> {
-        let method = request.method()?;
-        let id = request.id()?;
-        Some(Self {
-            method: method.into(),
-            hash: request.method_hash(),
-            id: Some(id),
-            payload: None,
-        })
+        Some(Self::new(request.method()?, Some(request.id()?), request.era()))
     }
 
-    /// A request known by its method alone.
+    /// A request known by its method, and its id where that is known.
     #[must_use]
-    pub fn method_only(method: &str) -> Self {
+    pub fn new(method: &str, id: Option<Id>, era: Era) -> Self {
         Self {
             method: method.into(),
             hash: event_hash(method.as_bytes()),
-            id: None,
+            id,
+            era,
             payload: None,
         }
     }
@@ -58,6 +53,12 @@ impl Asked {
     #[must_use]
     pub fn id(&self) -> Option<&Id> {
         self.id.as_ref()
+    }
+
+    /// The era of the request, and so of its answer.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.era
     }
 
     /// The payload of the request, where it was kept.

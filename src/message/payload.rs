@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned, ser::Error as _};
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -76,6 +76,12 @@ impl Payload {
             .and_then(|span| scanner.end().map(|()| span))
             .map_err(|error| PayloadError::Decode(format!("not JSON: {error:?}").into()))?;
         Ok(Self::new(Bytes::from(json).slice(span.range()), true))
+    }
+
+    /// Takes a raw value.
+    #[must_use]
+    pub fn from_raw(raw: &RawValue) -> Self {
+        Self::new(Bytes::copy_from_slice(raw.get().as_bytes()), true)
     }
 
     /// Serialises a value.
@@ -251,8 +257,7 @@ impl Payload {
     /// # Errors
     ///
     /// As [`check`](Self::check), for either of the two.
-    pub fn overlaid_with(&self, answer: &RawValue) -> Result<Self, PayloadError> {
-        let answer = Self::from_json(answer.get())?;
+    pub fn overlaid_with(&self, answer: &Self) -> Result<Self, PayloadError> {
         self.check()?;
         answer.check()?;
         Ok(match overlay(self.as_json(), answer.as_json()) {
@@ -298,6 +303,15 @@ fn decode_error(error: serde_json::Error) -> PayloadError {
         )
         .into(),
     )
+}
+
+/// Writes the text as it is.
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_str::<&RawValue>(self.as_json())
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
+    }
 }
 
 impl PartialEq for Payload {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::{
     Asked, Deferred, Era, Exchange, Id, ParseError, Payload, PayloadError,
@@ -53,6 +54,7 @@ struct Inner {
     in_reply_to: Option<Arc<Asked>>,
     deferred: Option<Arc<Deferred>>,
     made_by_stack: bool,
+    phase_deadline: Option<Instant>,
     extensions: http::Extensions,
 }
 
@@ -106,6 +108,7 @@ impl Message {
             in_reply_to: None,
             deferred: None,
             made_by_stack: false,
+            phase_deadline: None,
             extensions: http::Extensions::new(),
         }))
     }
@@ -138,6 +141,11 @@ impl Message {
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         Id::from_json(self.span_text(self.0.envelope.id?))
+    }
+
+    /// The raw JSON of the id, where there is one, `null` included.
+    pub(crate) fn raw_id(&self) -> Option<&str> {
+        self.0.envelope.id.map(|span| self.span_text(span))
     }
 
     /// The decoded method of a request or notification.
@@ -317,6 +325,11 @@ impl Message {
     pub fn made_by_stack(mut self) -> Self {
         self.0.made_by_stack = true;
         self
+    }
+
+    /// Until when interceptors may hold it. The first layer that runs any on it says so for all.
+    pub(crate) fn phase_deadline(&mut self, begin: impl FnOnce() -> Instant) -> Instant {
+        *self.0.phase_deadline.get_or_insert_with(begin)
     }
 
     pub(crate) fn deferred(&self) -> Option<&Arc<Deferred>> {

@@ -79,10 +79,6 @@ impl<'a> Scanner<'a> {
         Self { bytes, pos, depth: 0 }
     }
 
-    pub(crate) fn pos(&self) -> usize {
-        self.pos
-    }
-
     fn syntax<T>(&self) -> Result<T> {
         Err(ScanError::Syntax { at: self.pos })
     }

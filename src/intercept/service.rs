@@ -1,0 +1,6 @@
+use crate::phase::phase_service;
+
+phase_service! {
+    /// Runs a whole chain; see the [module](crate::intercept).
+    Intercept
+}

@@ -1,0 +1,218 @@
+//! What one layer does of a chain.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{block, origin::Origin};
+use crate::{
+    chain::{BlockKind, Chain, ChainSource, Flow, Plan, Side, Step, Steps, Subject, run},
+    interceptor::Phase,
+    message::{Asked, Kind, Message},
+};
+
+/// A chain, and which of its steps a layer takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    source: ChainSource,
+    part: Part,
+}
+
+/// Which steps a layer takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    All(Side),
+    Mutate,
+    Validate,
+    Sink,
+}
+
+impl Policy {
+    pub(crate) fn new(source: impl Into<ChainSource>, part: Part) -> Self {
+        Self {
+            source: source.into(),
+            part,
+        }
+    }
+
+    pub(super) fn bind(&self, message: &Message) -> Bound {
+        Bound {
+            chain: self.source.chain(message.exchange()),
+            part: self.part,
+        }
+    }
+}
+
+/// The policy of one exchange: its chain is fixed.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) chain: Chain,
+    part: Part,
+}
+
+/// What is to be done with a message.
+pub(super) enum Look {
+    /// Nothing: nobody hooks it.
+    Pass,
+    /// An answer that nobody can name. It is not let through while answers are hooked.
+    Unknown,
+    /// It is hooked, as this event in this phase.
+    Hooked(Phase, Option<Arc<Asked>>),
+}
+
+/// What came of a message.
+pub(super) enum Verdict {
+    Pass(Message),
+    /// What to say in its place, to the one who is waiting.
+    Block(Message),
+}
+
+impl Bound {
+    fn steps(&self, flow: Flow) -> Steps {
+        match self.part {
+            Part::All(side) => Steps::all(side, flow),
+            Part::Mutate => Steps::MUTATE,
+            Part::Validate => Steps::VALIDATE,
+            Part::Sink => Steps::SINK,
+        }
+    }
+
+    fn plan(&self, hash: u64, event: &[u8], phase: Phase) -> Option<&Plan> {
+        let plan = self.chain.plans().get(hash, event, phase)?;
+        let concerned = match self.part {
+            Part::All(_) => true,
+            Part::Mutate => !plan.mutators.is_empty(),
+            Part::Validate => !plan.validators.is_empty(),
+            Part::Sink => !plan.sinks.is_empty(),
+        };
+        concerned.then_some(plan)
+    }
+
+    /// Whether the answer to `origin` is hooked.
+    pub(super) fn hooks_answer_to(&self, origin: &Origin) -> bool {
+        self.plan(origin.hash(), origin.method(), Phase::Response)
+            .is_some()
+    }
+
+    pub(super) fn wants_request_of(&self, origin: &Origin) -> bool {
+        self.plan(origin.hash(), origin.method(), Phase::Response)
+            .is_some_and(|plan| plan.with_request)
+    }
+
+    /// Looks whether anything is to be done, without an allocation where not. `origin` is the request in whose
+    /// reply an outward message came.
+    pub(super) fn look(&self, message: &Message, origin: Option<&Origin>) -> Look {
+        if message.is_made_by_stack() {
+            return Look::Pass;
+        }
+        match message.kind() {
+            Kind::Listen | Kind::End => Look::Pass,
+            Kind::Request | Kind::Notification => {
+                match self.plan(message.method_hash(), message.method_bytes(), Phase::Request) {
+                    Some(_) => Look::Hooked(Phase::Request, None),
+                    None => Look::Pass,
+                }
+            }
+            Kind::Response | Kind::Error => self.look_at_answer(message, origin),
+        }
+    }
+
+    fn look_at_answer(&self, message: &Message, origin: Option<&Origin>) -> Look {
+        let hooked = |plan: &Plan| message.kind() == Kind::Response || plan.errors;
+        if let Some(asked) = message.in_reply_to() {
+            let plan = self.plan(asked.method_hash(), asked.method().as_bytes(), Phase::Response);
+            return match plan {
+                Some(plan) if hooked(plan) => Look::Hooked(Phase::Response, Some(Arc::clone(asked))),
+                _ => Look::Pass,
+            };
+        }
+        match origin {
+            Some(origin) if origin.is_answered_by(message) => {
+                match self.plan(origin.hash(), origin.method(), Phase::Response) {
+                    Some(plan) if hooked(plan) => Look::Hooked(Phase::Response, Some(origin.to_asked())),
+                    _ => Look::Pass,
+                }
+            }
+            _ if self.chain.plans().any_response() => Look::Unknown,
+            _ => Look::Pass,
+        }
+    }
+
+    /// Runs this layer's steps on a hooked message.
+    pub(super) async fn run(
+        &self,
+        flow: Flow,
+        phase: Phase,
+        mut message: Message,
+        asked: Option<Arc<Asked>>,
+    ) -> Verdict {
+        let event: Arc<str> = match &asked {
+            Some(asked) => asked.method().into(),
+            None => message.method().unwrap_or_default().into(),
+        };
+        let hash = asked
+            .as_ref()
+            .map_or(message.method_hash(), |asked| asked.method_hash());
+        let Some(plan) = self.chain.plans().get(hash, event.as_bytes(), phase) else {
+            return Verdict::Pass(message);
+        };
+        let payload = message.payload().clone();
+        let subject = Subject {
+            event,
+            phase,
+            is_error: message.kind() == Kind::Error,
+            request: asked.as_ref().and_then(|asked| asked.payload().cloned()),
+            context: Arc::new(self.chain.context(message.exchange(), &payload)),
+            exchange: Arc::clone(message.exchange()),
+            payload,
+            selection: None,
+        };
+        // One budget for the phase: the layers of a hand-made stack find it in the message.
+        let deadline = message.phase_deadline(|| Instant::now() + self.chain.phase_timeout());
+        let steps = self.steps(flow);
+        let mut ran = run(&self.chain, plan, steps, subject, deadline).await;
+        if !ran.is_blocked() {
+            match message.clone().with_payload(&ran.payload) {
+                Ok(changed) => message = changed,
+                Err(error) => ran.block_mutation(error.to_string()),
+            }
+        }
+        let waits = matches!((self.part, flow), (Part::Sink, Flow::Outward));
+        let blocked = ran
+            .report
+            .blocked
+            .clone()
+            .map(|blocked| (blocked, ran.report.decision));
+        let deferred = if waits { Some(message.deferred_mut()) } else { None };
+        let dispatched = self.chain.dispatch(ran.report, ran.off_path, deferred);
+        match blocked.or(dispatched.err()) {
+            Some((blocked, decision)) => {
+                if let Some(deferred) = message.deferred() {
+                    deferred.cancel();
+                }
+                let answer = block::answer(
+                    &self.chain,
+                    &message,
+                    asked.as_deref(),
+                    &blocked,
+                    decision,
+                    &ran.verdicts,
+                );
+                Verdict::Block(answer)
+            }
+            None => {
+                if steps.has(Step::Validate) {
+                    if let Some(deferred) = message.deferred() {
+                        deferred.release();
+                    }
+                }
+                Verdict::Pass(message)
+            }
+        }
+    }
+
+    /// The answer in place of a reply that is hooked and cannot be read.
+    pub(super) fn unreadable(&self, origin: &Origin, exchange: &Message) -> Message {
+        block::unreadable(&origin.to_asked(), exchange, BlockKind::ValidationFailed)
+    }
+}
