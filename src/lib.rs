@@ -1,7 +1,9 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
+mod builder;
 pub mod chain;
+pub mod correlate;
 pub mod intercept;
 pub mod interceptor;
 pub mod message;
@@ -9,10 +11,12 @@ pub mod mutation;
 pub mod phase;
 pub mod proxy;
 pub mod reply;
+pub mod rescue;
 mod service;
 pub mod sink;
 pub mod validation;
 
+pub use builder::ServiceBuilderExt;
 pub use service::{McpService, check};
 /// The error of the stack: tower's own.
 pub use tower::BoxError;
