@@ -32,6 +32,8 @@ mod layer;
 mod service;
 mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use future::ResponseFuture;
 pub use layer::CorrelateLayer;

@@ -37,6 +37,8 @@ mod future;
 mod layer;
 mod service;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use future::ResponseFuture;
 pub use layer::RescueLayer;
