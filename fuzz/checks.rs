@@ -1,5 +1,6 @@
 //! What must hold for any input. The fuzz targets call these, and so does a plain test over the seeds.
 #![allow(dead_code, reason = "each target uses one")]
+#![allow(clippy::unwrap_used, reason = "what must hold is asserted")]
 
 use mcp_interceptors::{
     message::{Id, Kind, Message, Payload},
@@ -84,12 +85,11 @@ pub fn sse(input: &[u8]) {
     let Some(Ok(message)) = sse.data().cloned().map(Message::parse) else {
         return;
     };
-    let event = Event::with_sse(message.clone(), sse.clone());
+    let mut event = Event::with_sse(message, sse.clone());
     assert_eq!(&event.to_sse()[..], input);
     let Ok(edited) = Message::parse(r#"{"jsonrpc":"2.0","method":"fuzzed"}"#) else {
         return;
     };
-    let mut event = event;
     event.set_message(edited.clone());
     let framed = Sse::parse(event.to_sse());
     if input.ends_with(b"\n\n") {
