@@ -1,6 +1,5 @@
 //! What must hold for any input. The fuzz targets call these, and so does a plain test over the seeds.
 #![allow(dead_code, reason = "each target uses one")]
-#![allow(clippy::unwrap_used, reason = "what must hold is asserted")]
 
 use mcp_interceptors::{
     message::{Id, Kind, Message, Payload},
@@ -9,7 +8,7 @@ use mcp_interceptors::{
 use serde_json::value::RawValue;
 
 /// What is read is kept byte for byte, and means what another parser says it means.
-pub fn message(input: &[u8]) {
+pub(crate) fn message(input: &[u8]) {
     let message = match Message::parse(input.to_vec()) {
         Ok(message) => message,
         Err(error) => {
@@ -50,7 +49,7 @@ pub fn message(input: &[u8]) {
 }
 
 /// An edit changes what it names and nothing else.
-pub fn payload(input: &[u8]) {
+pub(crate) fn payload(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
@@ -79,7 +78,7 @@ pub fn payload(input: &[u8]) {
 }
 
 /// An event that nobody edits keeps its text; one that is edited carries what was put in.
-pub fn sse(input: &[u8]) {
+pub(crate) fn sse(input: &[u8]) {
     let sse = Sse::parse(input.to_vec().into());
     assert_eq!(&sse.as_bytes()[..], input);
     let Some(Ok(message)) = sse.data().cloned().map(Message::parse) else {
