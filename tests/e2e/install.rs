@@ -11,10 +11,11 @@ const NPMRC: &str = include_str!(".npmrc");
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// The scripts live beside `node_modules`, where Node looks for what they import.
-const SCRIPTS: [(&str, &str); 4] = [
+const SCRIPTS: [(&str, &str); 5] = [
     ("client.mjs", include_str!("client.mjs")),
     ("client.py", include_str!("client.py")),
     ("loopback.mjs", include_str!("loopback.mjs")),
+    ("mortal_server.mjs", include_str!("mortal_server.mjs")),
     ("witness_server.mjs", include_str!("witness_server.mjs")),
 ];
 

@@ -7,17 +7,23 @@
 // Real processes in real time; the ban is there for code under tokio's paused clock.
 #![allow(clippy::disallowed_types)]
 
+mod backend;
+mod bytes;
 mod expected;
+mod failures;
+mod guards;
 mod install;
 mod process;
 mod sdk;
 mod tools;
+mod wire;
 mod world;
 
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use crate::guards::Front;
 use crate::sdk::Sdk;
 use crate::tools::{Needs, Tools};
 use crate::world::{Route, World};
@@ -88,8 +94,62 @@ fn main() {
             move |world| sdk::sessions_at_once(world, route),
         );
     }
-    let node = Needs { python: false, ..all };
-    plan.add("npx::http_to_command", node, sdk::through_npx);
+    let node_and_proxy = Needs { python: false, ..all };
+    plan.add("npx::http_to_command", node_and_proxy, sdk::through_npx);
+
+    for route in Route::PROXIED {
+        plan.add(
+            &format!("bytes::{}", route.name()),
+            node_and_proxy,
+            move |world| bytes::same_as_direct(world, route),
+        );
+    }
+
+    let proxy = Needs {
+        proxy: true,
+        ..Needs::default()
+    };
+    type OnFront = fn(&World, Front) -> Result<(), String>;
+    let guards: [(&str, OnFront); 4] = [
+        ("redacts_requests", guards::redacts_requests),
+        ("redacts_responses", guards::redacts_responses),
+        ("denies_tools", guards::denies_tools),
+        ("audits", guards::audits),
+    ];
+    for ((name, guard), front) in guards
+        .into_iter()
+        .flat_map(|guard| Front::ALL.map(|front| (guard, front)))
+    {
+        plan.add(
+            &format!("guards::{}::{name}", front.name()),
+            proxy,
+            move |world| guard(world, front),
+        );
+    }
+
+    type Plain = fn(&World) -> Result<(), String>;
+    let failures: [(&str, Needs, Plain); 5] = [
+        (
+            "bad_messages_go_no_further",
+            proxy,
+            failures::bad_messages_go_no_further,
+        ),
+        (
+            "bad_lines_go_no_further",
+            proxy,
+            failures::bad_lines_go_no_further,
+        ),
+        ("backend_down", proxy, failures::backend_down),
+        ("command_dies", node_and_proxy, failures::command_dies),
+        (
+            "interrupt_ends_children",
+            node_and_proxy,
+            failures::interrupt_ends_children,
+        ),
+    ];
+    for (name, needs, test) in failures {
+        plan.add(&format!("failures::{name}"), needs, test);
+    }
 
     let conclusion = libtest_mimic::run(&arguments, plan.trials);
     world.close();

@@ -92,8 +92,10 @@ fn python() -> Result<PathBuf, String> {
 /// Scaffolding: while the program has no `proxy` command yet, its tests are listed as ignored. To be removed with the
 /// `fails_in_ci` above once it has one; then this is `env!` alone.
 fn proxy() -> Result<PathBuf, String> {
-    let path = env!("CARGO_BIN_EXE_mcp-interceptors");
-    match output(path, &["proxy", "--help"]) {
+    // Another build of the program can be put in its place.
+    let path =
+        std::env::var("E2E_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_mcp-interceptors").to_owned());
+    match output(&path, &["proxy", "--help"]) {
         Some(help) if help.contains("--listen") => Ok(path.into()),
         _ => Err("the program has no `proxy` command yet".to_owned()),
     }

@@ -214,12 +214,14 @@ impl World {
         if matches!(route, Route::HttpToUrl | Route::HttpToCommand) {
             return self.listening_proxy(&backend, marker);
         }
-        let mut command = vec![
-            self.tools.proxy.clone()?.to_string_lossy().into_owned(),
-            "proxy".to_owned(),
-        ];
-        command.push("--stdio".to_owned());
-        command.extend(backend);
+        self.stdio_proxy(&backend, marker)
+    }
+
+    /// The command of a proxy on stdio, with any further arguments; the client starts it.
+    pub(crate) fn stdio_proxy(&self, arguments: &[String], marker: String) -> Result<Target, String> {
+        let program = self.tools.proxy.clone()?.to_string_lossy().into_owned();
+        let mut command = vec![program, "proxy".to_owned(), "--stdio".to_owned()];
+        command.extend_from_slice(arguments);
         Ok(Target {
             at: At::Command(command),
             proxy: None,
