@@ -149,8 +149,10 @@ impl Running {
 
     fn wait(&mut self) -> Result<ExitStatus, String> {
         let name = self.name.clone();
-        poll(&format!("{name} exited"), || self.child.try_wait().ok().flatten())
-            .map_err(|e| format!("{e}; it said:\n{}", self.stderr.so_far()))
+        poll(&format!("{name} exited"), DEADLINE, || {
+            self.child.try_wait().ok().flatten()
+        })
+        .map_err(|e| format!("{e}; it said:\n{}", self.stderr.so_far()))
     }
 }
 
@@ -169,8 +171,8 @@ pub(crate) struct Finished {
 }
 
 /// Looks again and again until there is something, for what gives no signal (a process that is gone).
-pub(crate) fn poll<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, String> {
-    let until = Instant::now() + DEADLINE;
+fn poll<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> Result<T, String> {
+    let until = Instant::now() + within;
     loop {
         if let Some(found) = look() {
             return Ok(found);
@@ -215,21 +217,27 @@ fn marked(marker: &str) -> Vec<String> {
 
 /// Waits until a process with this argument runs.
 pub(crate) fn wait_until_present(marker: &str) -> Result<(), String> {
-    poll(&format!("a process with {marker} ran"), || {
+    poll(&format!("a process with {marker} ran"), DEADLINE, || {
         (!marked(marker).is_empty()).then_some(())
     })
 }
 
+/// How long server processes may outlive what they were started for. A client gives a proxy on stdio four seconds
+/// before it kills it, and by then the proxy must have seen to its server.
+const LINGER: Duration = Duration::from_secs(10);
+
 /// Waits until no process with this argument is left. One that stays is a failure, and is ended by its id.
 pub(crate) fn wait_until_gone(marker: &str) -> Result<(), String> {
-    poll(&format!("all processes with {marker} were gone"), || {
+    let gone = poll("the server processes were gone", LINGER, || {
         marked(marker).is_empty().then_some(())
-    })
-    .inspect_err(|_| {
-        for id in marked(marker) {
+    });
+    gone.map_err(|e| {
+        let left = marked(marker);
+        for id in &left {
             let _ = Command::new("sh")
                 .args(["-c", &format!("kill -KILL {id}")])
                 .status();
         }
+        format!("{e}: {left:?} with {marker}")
     })
 }

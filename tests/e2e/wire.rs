@@ -152,8 +152,8 @@ impl Http {
         let request = request
             .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
             .map_err(|e| e.to_string())?;
-        let exchange = tokio::time::timeout(DEADLINE, exchange(authority, request));
         self.runtime.block_on(async {
+            let exchange = tokio::time::timeout(DEADLINE, exchange(authority, request));
             exchange
                 .await
                 .map_err(|_| "no complete answer within the deadline")?
