@@ -172,10 +172,10 @@ pub(crate) fn denies_tools(world: &World, front: Front) -> Result<(), String> {
         }
     }
     let mut sent = Vec::new();
-    for tool in allowed {
-        sent.push(odd_call("77", tool, "please"));
+    for (tool, id) in allowed.into_iter().zip(77..) {
+        sent.push(odd_call(&format!("{id}"), tool, "please"));
         let answer = session.wire.request(&sent[sent.len() - 1])?;
-        if answer != backend::call_answer(&77.into(), "done") {
+        if answer != backend::call_answer(&id.into(), "done") {
             return Err(format!("{tool} did not pass: {answer}"));
         }
     }

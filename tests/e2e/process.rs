@@ -46,9 +46,19 @@ impl Log {
 
     /// Waits for the first line that `pick` accepts; an error when the pipe ends or the deadline passes first.
     pub(crate) fn wait_for<T>(&self, what: &str, pick: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+        self.wait_from(0, what, pick)
+    }
+
+    /// The same among the lines after the first `seen`, see [`Self::count`].
+    pub(crate) fn wait_from<T>(
+        &self,
+        seen: usize,
+        what: &str,
+        pick: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, String> {
         let until = Instant::now() + DEADLINE;
         let mut guard = self.lock();
-        let mut checked = 0;
+        let mut checked = seen;
         loop {
             if let Some(found) = guard.lines[checked..].iter().find_map(|line| pick(line)) {
                 return Ok(found);
@@ -73,6 +83,10 @@ impl Log {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().lines.len()
     }
 
     /// Waits until the pipe has ended and returns all of it.

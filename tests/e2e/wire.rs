@@ -241,31 +241,23 @@ impl Stdio {
 
     fn request(&mut self, line: &str) -> Result<String, String> {
         let id = id_of(line)?;
-        self.send(line)?;
-        let answer = |line: &str| answers(line, &id).then(|| line.to_owned());
-        let found = self
-            .running
-            .stdout
-            .wait_for(&format!("an answer to {id} came"), answer);
-        found.map_err(|e| format!("{e}\nstderr:\n{}", self.running.stderr.so_far()))
+        self.exchange(line, &format!("an answer to {id}"), |line| answers(line, &id))
     }
 
     /// Sends a line and returns the next error that comes back, whatever its id.
     pub(crate) fn error_after(&mut self, line: &str) -> Result<String, String> {
-        let errors = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|m| m.get("error").is_some());
-        let before = self
-            .running
-            .stdout
-            .so_far()
-            .lines()
-            .filter(|line| errors(line))
-            .count();
+        let is_error =
+            |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|m| m.get("error").is_some());
+        self.exchange(line, "an error", is_error)
+    }
+
+    /// Sends a line and returns the first that comes after it and is wanted.
+    fn exchange(&mut self, line: &str, what: &str, wanted: impl Fn(&str) -> bool) -> Result<String, String> {
+        let seen = self.running.stdout.count();
         self.send(line)?;
-        let seen = std::cell::Cell::new(0);
-        self.running.stdout.wait_for("an error came", |line| {
-            seen.set(seen.get() + usize::from(errors(line)));
-            (seen.get() > before).then(|| line.to_owned())
-        })
+        let pick = |line: &str| wanted(line).then(|| line.to_owned());
+        let found = self.running.stdout.wait_from(seen, &format!("{what} came"), pick);
+        found.map_err(|e| format!("{e}\nstderr:\n{}", self.running.stderr.so_far()))
     }
 }
 
