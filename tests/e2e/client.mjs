@@ -1,10 +1,16 @@
-// Drives the official TypeScript client through one scenario and prints what it saw.
+// Drives the official TypeScript client through scenarios and prints what it saw.
 //
 //   node client.mjs SCENARIO --url URL
 //   node client.mjs SCENARIO -- COMMAND ARGS...
+//   node client.mjs --serve
 //
-// One JSON object on stdout, {"ok": true, "saw": {...}} or {"ok": false, "error": "..."}; exit code 0 or 1.
+// One JSON object on stdout, {"ok": true, "saw": {...}} or {"ok": false, "error": "..."}; exit code 0 or 1. Serving,
+// it takes {"n": 1, "scenario": "...", "url": "..."} or {..., "command": [...]} a line on stdin and answers each with
+// such an object that has the same n, in the order in which they end: starting a client takes longer than a scenario.
 // This file judges nothing: the expected values stand in expected.rs, the same for both clients.
+
+import { randomInt } from "node:crypto";
+import { createInterface } from "node:readline";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -17,8 +23,8 @@ const DEADLINE_MS = 60_000;
 function parseArguments(argv) {
   const [scenario, flag, ...rest] = argv;
   if (flag === "--url" && rest.length === 1) return { scenario, url: rest[0] };
-  if (flag === "--" && rest.length > 0) return { scenario, command: rest[0], args: rest.slice(1) };
-  throw new Error("usage: client.mjs SCENARIO (--url URL | -- COMMAND ARGS...)");
+  if (flag === "--" && rest.length > 0) return { scenario, command: rest };
+  throw new Error("usage: client.mjs (--serve | SCENARIO (--url URL | -- COMMAND ARGS...))");
 }
 
 /** A list that others can wait on: `push` adds, `first` resolves with the first item that matches. */
@@ -43,8 +49,9 @@ class Session {
   requests = [];
   elicitation = { action: "decline" };
   streamOpen = Promise.resolve();
+  stderr = "";
 
-  constructor(target, hasRoots) {
+  constructor({ url, command }, hasRoots) {
     const capabilities = { sampling: {}, elicitation: { form: {}, url: {} } };
     if (hasRoots) capabilities.roots = { listChanged: true };
     this.client = new Client({ name: "e2e-typescript", version: "1.0.0" }, { capabilities });
@@ -68,13 +75,19 @@ class Session {
       this.requests.push(request);
       return this.elicitation;
     });
-    this.transport = target.url ? this.#http(target.url) : new StdioClientTransport({ ...target, stderr: "inherit" });
+    this.transport = url ? this.#http(url) : this.#stdio(command);
     // The client tells its transport which version was agreed, and nobody else.
     const tell = this.transport.setProtocolVersion?.bind(this.transport);
     this.transport.setProtocolVersion = (version) => {
       this.protocolVersion = version;
       tell?.(version);
     };
+  }
+
+  #stdio([command, ...args]) {
+    const transport = new StdioClientTransport({ command, args, stderr: "pipe" });
+    transport.stderr.on("data", (chunk) => (this.stderr += chunk));
+    return transport;
   }
 
   #http(url) {
@@ -253,7 +266,7 @@ const scenarios = {
 
   async list_changed(session) {
     await session.streamOpen;
-    const name = `e2e-${process.pid}-${Date.now()}.gz`;
+    const name = `e2e-${randomInt(2 ** 40)}.gz`;
     const uri = `demo://resource/session/${name}`;
     const has = async () => (await session.client.listResources()).resources.some((r) => r.uri === uri);
     const before = await has();
@@ -266,7 +279,7 @@ const scenarios = {
 
   async updates(session) {
     await session.streamOpen;
-    const uri = `demo://resource/dynamic/text/${process.pid}`;
+    const uri = `demo://resource/dynamic/text/${randomInt(1, 2 ** 40)}`;
     await session.client.subscribeResource({ uri });
     const log = await session.notifications.first((n) => n.method === "notifications/message" && n.params.data.includes(uri));
     await session.texts("toggle-subscriber-updates", {});
@@ -300,21 +313,44 @@ const scenarios = {
   },
 };
 
-function finish(report, code) {
-  // Exit only once the pipe has taken everything.
-  process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(code));
+/** Runs one scenario in a session of its own; never throws. */
+async function run({ scenario, ...target }) {
+  let session;
+  let timer;
+  const deadline = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+  });
+  const work = async () => {
+    if (!Object.hasOwn(scenarios, scenario)) throw new Error(`no scenario called ${scenario}`);
+    session = new Session(target, withRoots.includes(scenario));
+    await session.open();
+    const saw = await scenarios[scenario](session);
+    await session.close();
+    return saw;
+  };
+  try {
+    const saw = await Promise.race([work(), deadline]);
+    return { ok: true, saw, stderr: session.stderr };
+  } catch (error) {
+    // So that a command that was started ends, too.
+    await session?.client.close().catch(() => {});
+    return { ok: false, error: String(error?.stack ?? error), stderr: session?.stderr ?? "" };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-const timer = setTimeout(() => finish({ ok: false, error: `no end within ${DEADLINE_MS} ms` }, 1), DEADLINE_MS);
-try {
-  const { scenario, ...target } = parseArguments(process.argv.slice(2));
-  if (!Object.hasOwn(scenarios, scenario)) throw new Error(`no scenario called ${scenario}`);
-  const session = new Session(target, withRoots.includes(scenario));
-  await session.open();
-  const saw = await scenarios[scenario](session);
-  await session.close();
-  clearTimeout(timer);
-  finish({ ok: true, saw }, 0);
-} catch (error) {
-  finish({ ok: false, error: String(error?.stack ?? error) }, 1);
+const print = (report, done) => process.stdout.write(`${JSON.stringify(report)}\n`, done);
+
+if (process.argv[2] === "--serve") {
+  const lines = createInterface({ input: process.stdin });
+  lines.on("line", async (line) => {
+    const { n, ...task } = JSON.parse(line);
+    print({ n, ...(await run(task)) });
+  });
+  lines.on("close", () => process.exit(0));
+} else {
+  const report = await run(parseArguments(process.argv.slice(2)));
+  // Exit only once the pipe has taken everything.
+  print(report, () => process.exit(report.ok ? 0 : 1));
 }

@@ -1,25 +1,28 @@
-"""Drives the official Python client through one scenario and prints what it saw.
+"""Drives the official Python client through scenarios and prints what it saw.
 
     python client.py SCENARIO --url URL
     python client.py SCENARIO -- COMMAND ARGS...
+    python client.py --serve
 
-One JSON object on stdout, {"ok": true, "saw": {...}} or {"ok": false, "error": "..."}; exit code 0 or 1.
-This file judges nothing: the expected values stand in expected.rs, the same for both clients. The client is in its
+One JSON object on stdout, {"ok": true, "saw": {...}} or {"ok": false, "error": "..."}; exit code 0 or 1. Serving, it
+takes {"n": 1, "scenario": "...", "url": "..."} or {..., "command": [...]} a line on stdin and answers each with such an
+object that has the same n, in the order in which they end: starting a client takes longer than a scenario. This file judges nothing: the expected values stand in expected.rs, the same for both clients. The client is in its
 default mode: it asks `server/discover` first and, refused by a server of an older revision, shakes hands.
 """
 
 import base64
 import contextlib
 import json
-import os
+import random
 import sys
-import time
+import tempfile
 import traceback
 import warnings
 
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -100,13 +103,14 @@ class Session:
             self.stream_open.set()
 
     @contextlib.asynccontextmanager
-    async def open(self, target):
+    async def open(self, stderr, url=None, command=None):
         async with contextlib.AsyncExitStack() as stack:
-            if isinstance(target, str):
+            if url is not None:
                 http = await stack.enter_async_context(create_mcp_http_client())
                 http.event_hooks["response"] = [self.on_response]
-                target = streamable_http_client(target, http_client=http)
+                target = streamable_http_client(url, http_client=http)
             else:
+                target = stdio_client(StdioServerParameters(command=command[0], args=command[1:]), errlog=stderr)
                 self.stream_open.set()
             self.client = await stack.enter_async_context(
                 Client(
@@ -260,7 +264,7 @@ async def cancellation(session):
 
 async def list_changed(session):
     await session.stream_open.wait()
-    name = f"e2e-{os.getpid()}-{time.time_ns()}.gz"
+    name = f"e2e-{random.getrandbits(40)}.gz"
     uri = f"demo://resource/session/{name}"
 
     async def has():
@@ -274,7 +278,7 @@ async def list_changed(session):
 
 async def updates(session):
     await session.stream_open.wait()
-    uri = f"demo://resource/dynamic/text/{os.getpid()}"
+    uri = f"demo://resource/dynamic/text/{random.randrange(1, 2**40)}"
     await session.client.subscribe_resource(uri)
     log = await session.notifications.first(
         lambda n: n["method"] == "notifications/message" and uri in n["params"]["data"]
@@ -339,24 +343,45 @@ SCENARIOS = {
 SCENARIOS["initialize_without_discover"] = initialize
 
 
-async def main(argv):
-    name, flag, *rest = argv
-    if flag == "--url":
-        (target,) = rest
-    elif flag == "--":
-        target = StdioServerParameters(command=rest[0], args=rest[1:])
-    else:
-        raise SystemExit("usage: client.py SCENARIO (--url URL | -- COMMAND ARGS...)")
-    session = Session(legacy=name == "initialize_without_discover", has_roots=name in WITH_ROOTS)
-    with anyio.fail_after(DEADLINE_SECONDS):
-        async with session.open(target):
-            return await SCENARIOS[name](session)
+
+async def run(scenario, **target):
+    """Runs one scenario in a session of its own; never raises."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        try:
+            session = Session(legacy=scenario == "initialize_without_discover", has_roots=scenario in WITH_ROOTS)
+            with anyio.fail_after(DEADLINE_SECONDS):
+                async with session.open(stderr, **target):
+                    report = {"ok": True, "saw": await SCENARIOS[scenario](session)}
+        except Exception:
+            report = {"ok": False, "error": traceback.format_exc()}
+        stderr.seek(0)
+        return {**report, "stderr": stderr.read()}
+
+
+async def serve():
+    async def answer(n, task):
+        print(json.dumps({"n": n, **await run(**task)}), flush=True)
+
+    async with anyio.create_task_group() as tasks:
+        while line := await anyio.to_thread.run_sync(sys.stdin.readline):
+            task = json.loads(line)
+            tasks.start_soon(answer, task.pop("n"), task)
+
+
+async def main(arguments):
+    match arguments:
+        case ["--serve"]:
+            await serve()
+            return 0
+        case [scenario, "--url", url]:
+            report = await run(scenario, url=url)
+        case [scenario, "--", *command] if command:
+            report = await run(scenario, command=command)
+        case _:
+            raise SystemExit("usage: client.py (--serve | SCENARIO (--url URL | -- COMMAND ARGS...))")
+    print(json.dumps(report), flush=True)
+    return 0 if report["ok"] else 1
 
 
 if __name__ == "__main__":
-    try:
-        report = {"ok": True, "saw": anyio.run(main, sys.argv[1:])}
-    except Exception:
-        report = {"ok": False, "error": traceback.format_exc()}
-    print(json.dumps(report), flush=True)
-    sys.exit(0 if report["ok"] else 1)
+    sys.exit(anyio.run(main, sys.argv[1:]))

@@ -101,6 +101,10 @@ impl Log {
         }
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     pub(crate) fn so_far(&self) -> String {
         self.lock().lines.join("\n")
     }
@@ -137,16 +141,15 @@ impl Running {
         self.child.stdin.take()
     }
 
-    /// Runs to the child's own end.
-    pub(crate) fn finish(mut self) -> Result<Finished, String> {
+    /// Waits for the child's own end, which closed stdin is to bring about, and that it is a good one.
+    pub(crate) fn finish(mut self) -> Result<(), String> {
         drop(self.child.stdin.take());
-        let stdout = self.stdout.to_end(&format!("{} ended", self.name))?;
+        self.stdout.to_end(&format!("{} ended", self.name))?;
         let status = self.wait()?;
-        Ok(Finished {
-            status,
-            stdout,
-            stderr: self.stderr.so_far(),
-        })
+        let said = self.stderr.so_far();
+        let good = status.success() && !said.contains("panicked at");
+        good.then_some(())
+            .ok_or_else(|| format!("{} ended with {status}; it said:\n{said}", self.name))
     }
 
     /// Asks as Ctrl-C does, and waits for the end. The shell sends the signal: std cannot, and `unsafe` is forbidden.
@@ -176,12 +179,6 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-pub(crate) struct Finished {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 /// Looks again and again until there is something, for what gives no signal (a process that is gone).

@@ -1,15 +1,18 @@
-//! The official clients, one process per scenario.
+//! The official clients, one session per scenario.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{ChildStdin, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::expected;
 use crate::install;
-use crate::process::{Finished, Running};
+use crate::process::Running;
 use crate::world::{At, Route, Server, Target, World};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Sdk {
     TypeScript,
     Python,
@@ -41,49 +44,96 @@ fn server_for(scenario: &str) -> Server {
     }
 }
 
-/// A driver at work on one scenario.
-pub(crate) fn drive(world: &World, sdk: Sdk, scenario: &str, at: &At) -> Result<Running, String> {
-    let (node, packages) = world.node()?;
-    let mut command = match sdk {
-        Sdk::TypeScript => {
-            let mut command = Command::new(node);
-            command.arg(packages.script("client.mjs"));
-            command
-        }
-        Sdk::Python => {
-            let (python, script) =
-                install::python_packages(world.tools.python.as_ref().map_err(String::clone)?)?;
-            let mut command = Command::new(python);
-            command.arg(script);
-            command
-        }
-    };
-    command.arg(scenario);
-    match at {
-        At::Url(url) => command.args(["--url", url]),
-        At::Command(words) => command.arg("--").args(words),
-    };
-    // Where the surroundings have an HTTP proxy for the world outside, loopback is not to go through it.
-    command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
-    Running::start(&format!("the {} client", sdk.name()), &mut command)
+/// A client process, which takes scenarios from all tests: starting one costs more than most scenarios.
+pub(crate) struct Driver {
+    running: Running,
+    stdin: Mutex<ChildStdin>,
+    next: AtomicU32,
 }
 
-/// What a driver has to say at its end: what it saw, or what went wrong.
-pub(crate) fn saw(driver: Running) -> Result<Value, String> {
-    let Finished {
-        status,
-        stdout,
-        stderr,
-    } = driver.finish()?;
-    let context = format!("{status}\nstdout: {stdout}\nstderr: {stderr}");
-    let report: Value = serde_json::from_str(&stdout).map_err(|e| format!("no report: {e}; {context}"))?;
-    match (status.success(), &report["ok"], &report["saw"]) {
-        (true, Value::Bool(true), saw @ Value::Object(_)) => Ok(saw.clone()),
-        _ => Err(format!(
-            "{}\n{context}",
-            report["error"].as_str().unwrap_or("an odd report")
-        )),
+/// A scenario at work.
+pub(crate) struct Work {
+    driver: Arc<Driver>,
+    number: u32,
+}
+
+impl Driver {
+    pub(crate) fn start(world: &World, sdk: Sdk) -> Result<Self, String> {
+        let (node, packages) = world.node()?;
+        let mut command = match sdk {
+            Sdk::TypeScript => {
+                let mut command = Command::new(node);
+                command.arg(packages.script("client.mjs"));
+                command
+            }
+            Sdk::Python => {
+                let (python, script) =
+                    install::python_packages(world.tools.python.as_ref().map_err(String::clone)?)?;
+                let mut command = Command::new(python);
+                command.arg(script);
+                command
+            }
+        };
+        // Where the surroundings have an HTTP proxy for the world outside, loopback is not to go through it.
+        command
+            .arg("--serve")
+            .env("NO_PROXY", "127.0.0.1")
+            .env("no_proxy", "127.0.0.1");
+        let mut running = Running::start(&format!("the {} client", sdk.name()), &mut command)?;
+        let stdin = running.take_stdin().ok_or("no stdin")?;
+        Ok(Self {
+            running,
+            stdin: Mutex::new(stdin),
+            next: AtomicU32::new(1),
+        })
     }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.running.stdout.has_ended()
+    }
+
+    fn begin(self: Arc<Self>, scenario: &str, at: &At) -> Result<Work, String> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let task = match at {
+            At::Url(url) => json!({"n": number, "scenario": scenario, "url": url}),
+            At::Command(command) => json!({"n": number, "scenario": scenario, "command": command}),
+        };
+        let line = format!("{task}\n");
+        self.stdin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write_all(line.as_bytes())
+            .map_err(|e| e.to_string())?;
+        Ok(Work { driver: self, number })
+    }
+}
+
+impl Work {
+    /// What the client saw, or what went wrong.
+    fn end(self) -> Result<Value, String> {
+        let pick = |line: &str| {
+            let report: Option<Value> = serde_json::from_str(line).ok();
+            report.filter(|report| report["n"] == self.number)
+        };
+        let report = self.driver.running.stdout.wait_for("the scenario ended", pick);
+        let report = report.map_err(|e| format!("{e}\nstderr: {}", self.driver.running.stderr.so_far()))?;
+        let stderr = report["stderr"].as_str().unwrap_or_default();
+        // Of the proxy, where the client started it.
+        if stderr.contains("panicked at") {
+            return Err(format!("the proxy panicked:\n{stderr}"));
+        }
+        match (&report["ok"], &report["saw"]) {
+            (Value::Bool(true), saw @ Value::Object(_)) => Ok(saw.clone()),
+            _ => Err(format!(
+                "{}\nstderr: {stderr}",
+                report["error"].as_str().unwrap_or("an odd report")
+            )),
+        }
+    }
+}
+
+fn begin(world: &World, sdk: Sdk, scenario: &str, at: &At) -> Result<Work, String> {
+    world.driver(sdk)?.begin(scenario, at)
 }
 
 /// The two as text, line by line where they differ.
@@ -101,7 +151,10 @@ fn with_log<T>(result: Result<T, String>, target: &Target) -> Result<T, String> 
 
 pub(crate) fn scenario(world: &World, sdk: Sdk, route: Route, scenario: &str) -> Result<(), String> {
     let target = world.target(route, server_for(scenario))?;
-    let saw = with_log(drive(world, sdk, scenario, &target.at).and_then(saw), &target)?;
+    let saw = with_log(
+        begin(world, sdk, scenario, &target.at).and_then(Work::end),
+        &target,
+    )?;
     with_log(compare(&saw, &expected::seen(scenario, sdk)), &target)?;
     target.close()
 }
@@ -113,12 +166,12 @@ pub(crate) fn sessions_at_once(world: &World, route: Route) -> Result<(), String
         .into_iter()
         .flat_map(|scenario| Sdk::ALL.map(|sdk| (sdk, scenario)));
     let wanted: Vec<_> = wanted.collect();
-    let drivers: Result<Vec<_>, _> = wanted
+    let begun: Result<Vec<_>, _> = wanted
         .iter()
-        .map(|(sdk, scenario)| drive(world, *sdk, scenario, &target.at))
+        .map(|(sdk, scenario)| begin(world, *sdk, scenario, &target.at))
         .collect();
-    for (driver, (sdk, scenario)) in drivers?.into_iter().zip(wanted) {
-        let saw = with_log(saw(driver), &target)?;
+    for (work, (sdk, scenario)) in begun?.into_iter().zip(wanted) {
+        let saw = with_log(work.end(), &target)?;
         with_log(compare(&saw, &expected::seen(scenario, sdk)), &target)?;
     }
     target.close()
@@ -143,7 +196,7 @@ pub(crate) fn through_npx(world: &World) -> Result<(), String> {
     let target = world.listening_proxy(&arguments, marker)?;
     for scenario in ["list_tools", "call_tool"] {
         let saw = with_log(
-            drive(world, Sdk::TypeScript, scenario, &target.at).and_then(saw),
+            begin(world, Sdk::TypeScript, scenario, &target.at).and_then(Work::end),
             &target,
         )?;
         with_log(compare(&saw, &expected::seen(scenario, Sdk::TypeScript)), &target)?;

@@ -74,7 +74,7 @@ impl Wire {
             }
             Self::Stdio(Stdio { running, stdin }) => {
                 drop(stdin);
-                running.finish().map(drop)
+                running.finish()
             }
         }
     }

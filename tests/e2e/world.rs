@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::install::{self, NodePackages};
 use crate::process::{self, Running};
+use crate::sdk::{Driver, Sdk};
 use crate::tools::Tools;
 
 /// How a client reaches the server.
@@ -119,6 +120,7 @@ impl Target {
 pub(crate) struct World {
     pub(crate) tools: Tools,
     servers: Mutex<HashMap<Server, (String, Running)>>,
+    drivers: Mutex<HashMap<Sdk, Arc<Driver>>>,
 }
 
 impl World {
@@ -126,11 +128,27 @@ impl World {
         Self {
             tools,
             servers: Mutex::default(),
+            drivers: Mutex::default(),
         }
     }
 
-    /// Ends the shared servers.
+    /// The client process for all scenarios; another one if the last has ended.
+    pub(crate) fn driver(&self, sdk: Sdk) -> Result<Arc<Driver>, String> {
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = drivers.get(&sdk).filter(|driver| !driver.has_ended()) {
+            return Ok(Arc::clone(driver));
+        }
+        let driver = Arc::new(Driver::start(self, sdk)?);
+        drivers.insert(sdk, Arc::clone(&driver));
+        Ok(driver)
+    }
+
+    /// Ends the shared clients and servers.
     pub(crate) fn close(&self) {
+        self.drivers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         self.servers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
