@@ -57,7 +57,9 @@ impl Plan {
 }
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Most of the time a test waits for other processes, so there may be more of them than cores.
+    arguments.test_threads.get_or_insert(4);
     let world = Arc::new(World::new(Tools::look()));
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let mut plan = Plan {
