@@ -1,6 +1,8 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "http")]
+pub mod http;
 pub mod message;
 pub mod proxy;
 pub mod reply;
