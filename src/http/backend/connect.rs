@@ -47,8 +47,12 @@ impl HyperClient {
         #[cfg(feature = "tls")]
         {
             tcp.enforce_http(false);
+            // Named, since the default panics where a program has two providers and has chosen none.
+            let provider = rustls::crypto::CryptoProvider::get_default()
+                .cloned()
+                .unwrap_or_else(|| std::sync::Arc::new(rustls::crypto::ring::default_provider()));
             let connector = hyper_rustls::HttpsConnectorBuilder::new()
-                .with_native_roots()
+                .with_provider_and_native_roots(provider)
                 .map_err(|_| EndpointError("the system has no root certificates to check https with"))?
                 .https_only()
                 .enable_http1()

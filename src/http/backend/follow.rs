@@ -81,7 +81,7 @@ async fn get<C: HttpClient>(
     if let Some(last) = &cursor.last {
         headers.insert(headers::LAST_EVENT_ID, last.clone());
     }
-    let deadline = backend.deadline();
+    let deadline = backend.deadline(Kind::Listen);
     let request = backend.request(Method::GET, headers, Bytes::new());
     let response = match backend.send(request, deadline).await {
         Ok(response) => response,

@@ -172,7 +172,7 @@ impl HttpBackendBuilder {
     }
 
     /// How long the head of an answer, and a JSON answer as a whole, may take. Unlimited unless set: a tool
-    /// may run long. The events of a stream are not counted.
+    /// may run long. Neither a GET nor the events of a stream are counted.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.response_timeout = Some(timeout);
         self

@@ -76,7 +76,7 @@ async fn post<C: HttpClient>(
         link.begin();
     }
     let headers = headers(&message, &link);
-    let deadline = backend.deadline();
+    let deadline = backend.deadline(kind);
     let request = backend.request(relay::method(kind), headers, message.bytes().clone());
     let response = backend.send(request, deadline).await?;
     if initialize && response.status().is_success() {
@@ -107,7 +107,7 @@ async fn end<C: HttpClient>(
     let state = link.end();
     if state.session.is_some() {
         let headers = in_session(&state, &relay::method(Kind::End));
-        let deadline = backend.deadline();
+        let deadline = backend.deadline(Kind::End);
         let request = backend.request(relay::method(Kind::End), headers, Bytes::new());
         let response = backend.send(request, deadline).await?;
         // A backend may well not let its sessions be ended (405).

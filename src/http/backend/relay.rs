@@ -25,7 +25,7 @@ pub(super) async fn call<C: HttpClient>(
         Some(http) => forwarded(http, &method),
         None => HeaderMap::new(),
     };
-    let deadline = backend.deadline();
+    let deadline = backend.deadline(kind);
     let request = backend.request(method, headers, message.bytes().clone());
     let response = backend.send(request, deadline).await?;
     let limits = backend.shared.limits;
@@ -53,6 +53,7 @@ fn forwarded(http: &HttpContext, method: &Method) -> HeaderMap {
     if !own {
         // A layer answers the server inside the exchange of a GET, say: its headers were meant for something else.
         headers.remove(headers::LAST_EVENT_ID);
+        headers.remove(header::CONTENT_TYPE);
     }
     if !own || !headers.contains_key(header::ACCEPT) {
         headers.insert(header::ACCEPT, accepted(method));

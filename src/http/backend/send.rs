@@ -7,7 +7,7 @@ use tower::ServiceExt;
 use tower_service::Service;
 
 use super::HttpBackend;
-use crate::{BoxError, proxy::BackendError};
+use crate::{BoxError, message::Kind, proxy::BackendError};
 
 /// An HTTP client: an alias for `Service<http::Request<Full<Bytes>>>` with what a backend needs of it.
 ///
@@ -49,11 +49,11 @@ where
 pub(super) type Incoming = UnsyncBoxBody<Bytes, BoxError>;
 
 impl<C: HttpClient> HttpBackend<C> {
-    /// Until when an answer that is asked for now must be there.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.shared
-            .response_timeout
-            .map(|timeout| Instant::now() + timeout)
+    /// Until when the answer to a message that is sent now must be there. Some servers send the head of a GET
+    /// stream with its first event only.
+    pub(super) fn deadline(&self, kind: Kind) -> Option<Instant> {
+        let timeout = self.shared.response_timeout.filter(|_| kind != Kind::Listen)?;
+        Some(Instant::now() + timeout)
     }
 
     pub(super) async fn send(
