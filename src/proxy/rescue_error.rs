@@ -12,6 +12,8 @@ use crate::{
 /// The reply for a service that failed: a JSON-RPC error and the status that goes with it. Of a failure that
 /// nobody here knows it says nothing: its text was not written for the client.
 pub(crate) fn error_reply(id: Option<&Id>, error: &BoxError) -> Reply {
+    // As a quoted string: what a peer has put into it cannot make up lines of its own.
+    tracing::warn!(error = ?with_causes(error.as_ref()), "a call failed");
     let (status, error) = match backend_error(error.as_ref()) {
         Some(error) => {
             let (status, kind) = match error.kind() {
@@ -32,6 +34,17 @@ pub(crate) fn error_reply(id: Option<&Id>, error: &BoxError) -> Reply {
         ),
     };
     Reply::one(Message::error(id, &error).made_by_stack()).with_head(Head::new(status))
+}
+
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 /// The backend's failure, also where a layer has wrapped it, as `Buffer` does.

@@ -14,7 +14,6 @@ use crate::{
 };
 
 /// What must be known of a message to answer it.
-#[derive(Clone)]
 pub(super) struct Question {
     pub(super) kind: Kind,
     /// The id of a request.
@@ -38,6 +37,18 @@ fn response(status: StatusCode, headers: HeaderMap, body: ResponseBody) -> http:
     response
 }
 
+/// A method that is not served.
+pub(super) fn not_allowed(allowed: &'static str) -> http::Response<ResponseBody> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ALLOW, http::HeaderValue::from_static(allowed));
+    response(StatusCode::METHOD_NOT_ALLOWED, headers, ResponseBody::empty())
+}
+
+/// The stack has nothing to say unasked, and the protocol's word for that is 405.
+fn no_stream() -> http::Response<ResponseBody> {
+    not_allowed("POST, DELETE")
+}
+
 impl Question {
     pub(super) fn respond(self, reply: Result<Reply, BoxError>) -> http::Response<ResponseBody> {
         let Reply { body, mut extensions } =
@@ -52,6 +63,7 @@ impl Question {
         let unasked = !wants_answer && status.unwrap_or_default().is_success();
         match body {
             Body::One(_) | Body::Many(_) if unasked => self.accepted(status, headers),
+            Body::Accepted if self.kind == Kind::Listen && status.is_none() => no_stream(),
             Body::Accepted => self.accepted(status, headers),
             Body::One(message) => {
                 headers.remove(header::CONTENT_ENCODING);

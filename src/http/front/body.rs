@@ -134,8 +134,10 @@ impl EventContent {
 
     /// The status has long been sent, so whoever waits for the answer is told in an event.
     fn failure(&self, error: &BoxError) -> Option<Bytes> {
-        tracing::debug!(%error, "a stream broke off");
-        let id = self.question.id.as_ref()?;
+        let Some(id) = self.question.id.as_ref() else {
+            tracing::debug!(error = ?error.to_string(), "a stream broke off");
+            return None;
+        };
         match error_reply(Some(id), error).body {
             Body::One(message) => Some(Event::from(message).to_sse()),
             Body::Accepted | Body::Many(_) | Body::Opaque(_) => None,

@@ -1,10 +1,14 @@
 //! What a request must be before anything of it is read.
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Authority};
+use http::{HeaderMap, Method, StatusCode, Uri, header, uri::Authority};
 
-use super::{Settings, answer::refusal, body::ResponseBody};
+use super::{
+    Settings,
+    answer::{not_allowed, refusal},
+    body::ResponseBody,
+};
 use crate::{
-    http::headers::{Media, is_encoded, media},
+    http::headers::{Media, SESSION_ID, is_encoded, media},
     message::{ErrorObject, Kind, Message},
 };
 
@@ -25,17 +29,24 @@ pub(super) fn check<B>(request: &http::Request<B>, settings: &Settings) -> Resul
     if settings.loopback_only && !host_allowed(request.uri(), headers, settings) {
         return Err(refuse(StatusCode::FORBIDDEN, "this host is not allowed"));
     }
+    if settings
+        .path
+        .as_ref()
+        .is_some_and(|path| request.uri().path() != &**path)
+    {
+        return Err(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
+    }
+    if !session_is_clear(headers) {
+        return Err(refuse(
+            StatusCode::BAD_REQUEST,
+            "the session id must be one visible ASCII text",
+        ));
+    }
     match *request.method() {
         Method::POST => {}
         Method::GET => return Ok(Asked::Bare(Kind::Listen)),
         Method::DELETE => return Ok(Asked::Bare(Kind::End)),
-        _ => {
-            let mut response = http::Response::new(ResponseBody::empty());
-            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-            let allow = HeaderValue::from_static("POST, GET, DELETE");
-            response.headers_mut().insert(header::ALLOW, allow);
-            return Err(Box::new(response));
-        }
+        _ => return Err(Box::new(not_allowed("POST, GET, DELETE"))),
     }
     if media(headers) != Media::Json || is_encoded(headers) {
         let reason = "the body must be application/json in UTF-8, not compressed";
@@ -83,6 +94,13 @@ fn authority_of(origin: &str) -> Option<Authority> {
     uri.scheme()?;
     let authority = uri.authority()?.clone();
     (!authority.as_str().contains('@')).then_some(authority)
+}
+
+/// With two of them, or one that is no text, the stack could see another session than the backend.
+fn session_is_clear(headers: &HeaderMap) -> bool {
+    let mut ids = headers.get_all(SESSION_ID).iter();
+    let Some(id) = ids.next() else { return true };
+    ids.next().is_none() && id.as_bytes().iter().all(u8::is_ascii_graphic)
 }
 
 /// A page that makes its own name point here (DNS rebinding) is found out by the name it must send. Without a
@@ -184,6 +202,29 @@ mod tests {
         assert_eq!(status(&front, absolute), StatusCode::FORBIDDEN);
         let open = front.loopback_only(false);
         assert_eq!(status(&open, post().header("host", "evil.com")), StatusCode::OK);
+    }
+
+    #[test]
+    fn a_session_id_must_be_clear() {
+        let front = StreamableHttp::new(());
+        let post = || post().header("mcp-session-id", "a");
+        assert_eq!(status(&front, post()), StatusCode::OK);
+        let two = post().header("mcp-session-id", "b");
+        assert_eq!(status(&front, two), StatusCode::BAD_REQUEST);
+        let odd = http::Request::get("/").header("mcp-session-id", &b"a\xff"[..]);
+        assert_eq!(status(&front, odd), StatusCode::BAD_REQUEST);
+    }
+
+    #[test]
+    fn other_paths_are_not_found() {
+        let front = StreamableHttp::new(());
+        let get = |path: &str| http::Request::get(path);
+        assert_eq!(status(&front, get("/any")), StatusCode::OK);
+        let front = front.only_path("/mcp");
+        assert_eq!(status(&front, get("/mcp?a=b")), StatusCode::OK);
+        for path in ["/", "/mcp/", "/mcp/x", "/MCP", "/%6dcp"] {
+            assert_eq!(status(&front, get(path)), StatusCode::NOT_FOUND, "{path}");
+        }
     }
 
     #[test]

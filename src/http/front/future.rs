@@ -57,7 +57,8 @@ enum Stage<B> {
 
 struct Call {
     reply: BoxFuture<'static, Result<Reply, BoxError>>,
-    question: Question,
+    /// `None` when it has been answered.
+    question: Option<Question>,
 }
 
 impl<S, B> ResponseFuture<S, B> {
@@ -88,6 +89,8 @@ impl<S: McpService> Start<S> {
     fn call(self, message: Message) -> Call {
         let mut exchange = Exchange::new();
         let session = self.parts.headers.get(headers::SESSION_ID);
+        // A 2026-07-28 message has none, whatever its headers say.
+        let session = session.filter(|_| message.era() == Era::Legacy);
         if let Some(session) = session.and_then(|session| session.to_str().ok()) {
             exchange = exchange.with_session(session);
         }
@@ -106,7 +109,7 @@ impl<S: McpService> Start<S> {
         let reply = self.service.oneshot(message);
         Call {
             reply: Box::pin(async move { reply.await.map_err(Into::into) }),
-            question,
+            question: Some(question),
         }
     }
 
@@ -166,9 +169,12 @@ where
                 }
                 StageProj::Calling(call) => {
                     let reply = ready!(call.reply.as_mut().poll(cx));
-                    let response = call.question.clone().respond(reply);
+                    let question = call.question.take();
                     this.stage.set(Stage::Done);
-                    return Poll::Ready(Ok(response));
+                    match question {
+                        Some(question) => return Poll::Ready(Ok(question.respond(reply))),
+                        None => return Poll::Pending,
+                    }
                 }
                 StageProj::Done => return Poll::Pending,
             };
@@ -183,7 +189,7 @@ impl<S, B> PinnedDrop for ResponseFuture<S, B> {
         let StageProj::Calling(call) = self.project().stage.project() else {
             return;
         };
-        if !call.question.runs_on {
+        if !call.question.as_ref().is_some_and(|question| question.runs_on) {
             return;
         }
         // Outside of a runtime nothing can run on.

@@ -59,6 +59,7 @@ pub struct StreamableHttp<S> {
 struct Settings {
     max_body: usize,
     keep_alive: Option<Duration>,
+    path: Option<String>,
     loopback_only: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -72,6 +73,7 @@ impl<S> StreamableHttp<S> {
             settings: Arc::new(Settings {
                 max_body: DEFAULT_MAX_BYTES,
                 keep_alive: Some(Duration::from_secs(15)),
+                path: None,
                 loopback_only: true,
                 hosts: Vec::new(),
                 origins: Vec::new(),
@@ -96,6 +98,13 @@ impl<S> StreamableHttp<S> {
     pub fn keep_alive(self, silence: impl Into<Option<Duration>>) -> Self {
         let silence = silence.into();
         self.set(|settings| settings.keep_alive = silence)
+    }
+
+    /// Serves at this path alone; anything else is not found. A router in front of it does that as well.
+    #[must_use]
+    pub fn only_path(self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.set(|settings| settings.path = Some(path))
     }
 
     /// Whether `Host` must name this machine or be allowed. Turn it off only where others are meant to come in

@@ -162,7 +162,7 @@ async fn the_exchange_knows_the_request() {
         assert_eq!(message.kind(), kind);
         Ok(Reply::accepted())
     });
-    for method in ["POST", "GET", "DELETE"] {
+    for (method, status) in [("POST", 202), ("GET", 405), ("DELETE", 202)] {
         let mut request = post(CALL);
         *request.method_mut() = method.parse().unwrap();
         let headers = request.headers_mut();
@@ -170,8 +170,23 @@ async fn the_exchange_knows_the_request() {
         headers.insert("x-a", "1".parse().unwrap());
         request.extensions_mut().insert(Principal::user("alice"));
         request.extensions_mut().insert(7u8);
-        assert_eq!(send(front.clone(), request).await.status(), StatusCode::ACCEPTED);
+        // A stack that accepts a GET and says nothing more has no stream (case 58).
+        assert_eq!(send(front.clone(), request).await.status(), status);
     }
+}
+
+/// Row 20 of the wire notes.
+#[tokio::test]
+async fn a_modern_message_has_no_session() {
+    let front = answering(|message| {
+        assert_eq!(message.exchange().session(), None);
+        Ok(result(&message).into())
+    });
+    let mut request = post(MODERN);
+    request
+        .headers_mut()
+        .insert("mcp-session-id", "s1".parse().unwrap());
+    assert_eq!(send(front, request).await.status(), StatusCode::OK);
 }
 
 #[tokio::test]
