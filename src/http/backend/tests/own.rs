@@ -92,6 +92,21 @@ async fn session_and_negotiated_version_are_kept() {
     }
 }
 
+/// Case 78 and row 4 of the wire notes: whoever waits behind a pipe knows an answer by its id.
+#[tokio::test]
+async fn an_error_without_an_id_answers_the_request() {
+    let error =
+        r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found","x":1.0},"id":null}"#;
+    let headers = [("content-type", "application/json")];
+    let (backend, _) = backend([answer(404, &headers, whole(&[error]))]);
+    let reply = backend.oneshot(Client::default().sends(CALL)).await.unwrap();
+    assert_eq!(super::status(&reply), 404);
+    assert_eq!(
+        one(reply).as_json(),
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found","x":1.0}}"#
+    );
+}
+
 #[tokio::test]
 async fn modern_requests_carry_their_own_version_and_routing() {
     let (backend, asked) = backend([
