@@ -261,3 +261,35 @@ async fn a_refused_get_leaves_the_stream_idle_until_the_next_session() {
     }
     assert!(assert_ready!(waiting.poll()).unwrap().is_ok());
 }
+
+/// A stream of an earlier session says nothing in the next one.
+#[tokio::test(start_paused = true)]
+async fn a_new_session_takes_the_place_of_the_old_one() {
+    let second = answer(
+        200,
+        &[("content-type", "application/json"), ("mcp-session-id", "s2")],
+        whole(&[ANSWER]),
+    );
+    let (backend, asked) = backend([
+        initialized(),
+        accepted(),
+        events(endless(&[&format!("id: 3\n{NOTE}")])),
+        second,
+        accepted(),
+        events(endless(&[NOTE])),
+    ]);
+    let client = Client::default();
+    let listen = backend.clone().oneshot(client.says(Message::listen()));
+    let mut stream = many(listen.await.unwrap());
+    for session in ["s1", "s2"] {
+        for json in [INITIALIZE, INITIALIZED] {
+            backend.clone().oneshot(client.sends(json)).await.unwrap();
+        }
+        let mut waiting = task::spawn(stream.next());
+        assert!(assert_ready!(waiting.poll()).unwrap().is_ok());
+        drop(waiting);
+        assert_eq!(asked.header("mcp-session-id").unwrap(), session);
+        assert_eq!(asked.header("last-event-id"), None);
+    }
+    assert_eq!(asked.len(), 6);
+}
