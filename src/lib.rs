@@ -5,6 +5,8 @@
 mod builder;
 pub mod chain;
 pub mod correlate;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod intercept;
 pub mod interceptor;
 pub mod message;
