@@ -53,6 +53,7 @@ struct Inner {
     in_reply_to: Option<Arc<Asked>>,
     deferred: Option<Arc<Deferred>>,
     made_by_stack: bool,
+    arrival: u64,
     extensions: http::Extensions,
 }
 
@@ -106,6 +107,7 @@ impl Message {
             in_reply_to: None,
             deferred: None,
             made_by_stack: false,
+            arrival: 0,
             extensions: http::Extensions::new(),
         }))
     }
@@ -325,6 +327,18 @@ impl Message {
 
     pub(crate) fn deferred_mut(&mut self) -> &Deferred {
         self.0.deferred.get_or_insert_with(Arc::default)
+    }
+
+    /// When it arrived, relative to everything else that arrived over a link of this process; 0 where nobody
+    /// counted. A front that writes many replies to one pipe restores the order of the link by it.
+    pub(crate) fn arrival(&self) -> u64 {
+        self.0.arrival
+    }
+
+    #[cfg(feature = "stdio")]
+    pub(crate) fn with_arrival(mut self, arrival: u64) -> Self {
+        self.0.arrival = arrival;
+        self
     }
 
     /// What users attach to this message.
