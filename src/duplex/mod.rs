@@ -28,3 +28,40 @@ mod failure;
 pub use client::{Client, connect};
 #[cfg(feature = "stdio")]
 pub(crate) use dispatch::Dispatcher;
+
+/// Connects a [`Link`](crate::stdio::Link) with a service: the stdio front and the link, over pipes in memory.
+/// Everything that a child process would do to a message is done to it, without a process.
+///
+/// ```
+/// # tokio_test::block_on(async {
+/// use mcp_interceptors::{BoxError, duplex, message::{Id, Message}, reply::Reply};
+/// use tower::ServiceExt;
+///
+/// let server = tower::service_fn(|message: Message| async move {
+///     Ok::<_, BoxError>(match message.id() {
+///         Some(_) => Reply::one(message.answer(Ok(&serde_json::json!({})))?),
+///         None => Reply::accepted(),
+///     })
+/// });
+/// let reply = duplex::link(server).oneshot(Message::bare_request(&Id::from("x"), "ping")).await.unwrap();
+/// let answer = reply.into_one(drop).await.unwrap().unwrap();
+/// assert_eq!(answer.as_json(), r#"{"jsonrpc":"2.0","id":"x","result":{}}"#);
+/// # });
+/// ```
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+#[cfg(feature = "stdio")]
+pub fn link<S: crate::McpService>(service: S) -> crate::stdio::Link {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    tokio::spawn(async move {
+        let served = crate::stdio::serve_on(reader, writer, service, std::future::pending()).await;
+        if let Err(error) = served {
+            tracing::debug!(%error, "an in-memory server has ended");
+        }
+    });
+    let (reader, writer) = tokio::io::split(ours);
+    crate::stdio::Link::new(reader, writer)
+}

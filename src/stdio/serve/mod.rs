@@ -1,5 +1,8 @@
 //! The stdio front: a client's lines into a stack, and everything that comes back as lines.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     future::{Future, poll_fn},
     io,
