@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::{
-    Stream, StreamExt,
+    StreamExt,
     future::{AbortHandle, Abortable, BoxFuture, FutureExt, abortable},
     stream::{self, BoxStream, FuturesUnordered, SelectAll},
 };
@@ -28,6 +28,11 @@ const MAX_IN_FLIGHT: usize = 1_000;
 /// How long after the end of a `Listen` the next is opened.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
+/// A call, with the number of its exchange.
+type Calling = BoxFuture<'static, (u64, Result<Reply, BoxError>)>;
+/// The events of a reply, with the same.
+type Parts = BoxStream<'static, (u64, Part)>;
+
 /// Drives the exchanges of one connection in the caller's own task.
 ///
 /// One task is what makes the order right: all replies are polled until none has anything left, and what they
@@ -36,8 +41,8 @@ const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Dispatcher<S> {
     service: S,
     connection: Arc<Connection>,
-    calls: FuturesUnordered<Abortable<BoxFuture<'static, (u64, Result<Reply, BoxError>)>>>,
-    streams: SelectAll<Abortable<BoxStream<'static, (u64, Part)>>>,
+    calls: FuturesUnordered<Abortable<Calling>>,
+    streams: SelectAll<Abortable<Parts>>,
     running: HashMap<u64, Running>,
     next: u64,
     /// Whether a `Listen` that ends is opened again.
@@ -183,12 +188,12 @@ impl<S: McpService> Dispatcher<S> {
             .peek("/requestId")
             .and_then(|view| Id::from_json(view.raw()));
         for running in self.running.values() {
-            if let What::Request { id, modern, .. } = &running.what {
-                if Some(id) == named.as_ref() {
-                    running.exchange.cancellation().cancel();
-                    if *modern {
-                        running.abort.abort();
-                    }
+            if let What::Request { id, modern, .. } = &running.what
+                && Some(id) == named.as_ref()
+            {
+                running.exchange.cancellation().cancel();
+                if *modern {
+                    running.abort.abort();
                 }
             }
         }
@@ -310,10 +315,10 @@ impl<S: McpService> Dispatcher<S> {
             Part::End => {
                 if let Some(id) = self.waiting(key) {
                     self.answered(key, u64::MAX, failure::unanswered(&id), found);
-                } else if let Some(What::Listen) = self.running.remove(&key).map(|running| running.what) {
-                    if self.listens_again {
-                        self.start(What::Listen, Message::listen(), LISTEN_AGAIN);
-                    }
+                } else if let Some(What::Listen) = self.running.remove(&key).map(|running| running.what)
+                    && self.listens_again
+                {
+                    self.start(What::Listen, Message::listen(), LISTEN_AGAIN);
                 }
             }
         }
@@ -340,7 +345,7 @@ impl<S: McpService> Dispatcher<S> {
 }
 
 /// The events of a reply, numbered so that they keep their order among themselves, with a last part.
-fn parts(key: u64, events: Events) -> (Abortable<BoxStream<'static, (u64, Part)>>, AbortHandle) {
+fn parts(key: u64, events: Events) -> (Abortable<Parts>, AbortHandle) {
     let mut last = 0;
     let numbered = events.map(move |event| match event {
         Ok(event) => {
@@ -349,13 +354,7 @@ fn parts(key: u64, events: Events) -> (Abortable<BoxStream<'static, (u64, Part)>
         }
         Err(error) => (key, Part::Failed(error)),
     });
-    stream_abortable(numbered.chain(stream::iter([(key, Part::End)])))
-}
-
-fn stream_abortable<T: Stream + Send + 'static>(
-    stream: T,
-) -> (Abortable<BoxStream<'static, T::Item>>, AbortHandle) {
-    stream::abortable(stream.boxed())
+    stream::abortable(numbered.chain(stream::iter([(key, Part::End)])).boxed())
 }
 
 impl<S> fmt::Debug for Dispatcher<S> {

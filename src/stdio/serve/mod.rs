@@ -249,11 +249,11 @@ impl<R: AsyncRead, W: AsyncWrite, S: McpService> Front<'_, R, W, S> {
         self.out.clear();
         self.out.shrink_to(64 * 1024);
         self.written = 0;
-        if self.unflushed {
-            if let Poll::Ready(flushed) = self.writer.as_mut().poll_flush(cx) {
-                flushed?;
-                self.unflushed = false;
-            }
+        if self.unflushed
+            && let Poll::Ready(flushed) = self.writer.as_mut().poll_flush(cx)
+        {
+            flushed?;
+            self.unflushed = false;
         }
         Ok(())
     }
