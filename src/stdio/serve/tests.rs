@@ -90,6 +90,7 @@ fn answer(message: &Message) -> Handling {
     ready(Ok(Reply::one(message.answer(Ok(&json!({}))).unwrap())))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is a handler")]
 fn polite(message: Message) -> Handling {
     match message.kind() {
         Kind::Request => answer(&message),
@@ -451,7 +452,7 @@ async fn serves_on_any_pipes() {
     serve_on(
         reader,
         &mut out,
-        tower::service_fn(|message| polite(message)),
+        tower::service_fn(polite),
         std::future::pending(),
     )
     .await
