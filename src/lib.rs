@@ -5,6 +5,7 @@
 mod builder;
 pub mod chain;
 pub mod correlate;
+pub mod duplex;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod intercept;
@@ -17,6 +18,8 @@ pub mod reply;
 pub mod rescue;
 mod service;
 pub mod sink;
+#[cfg(feature = "stdio")]
+pub mod stdio;
 pub mod validation;
 
 pub use builder::ServiceBuilderExt;
