@@ -1,6 +1,7 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
+pub mod builtin;
 pub mod chain;
 pub mod intercept;
 pub mod interceptor;
