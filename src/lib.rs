@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod builtin;
+mod builder;
 pub mod chain;
+pub mod correlate;
 pub mod intercept;
 pub mod interceptor;
 pub mod message;
@@ -10,10 +12,12 @@ pub mod mutation;
 pub mod phase;
 pub mod proxy;
 pub mod reply;
+pub mod rescue;
 mod service;
 pub mod sink;
 pub mod validation;
 
+pub use builder::ServiceBuilderExt;
 pub use service::{McpService, check};
 /// The error of the stack: tower's own.
 pub use tower::BoxError;

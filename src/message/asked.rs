@@ -71,3 +71,19 @@ impl Asked {
         self.hash
     }
 }
+
+/// Tells which request an answer answers that comes on a stream other than that of its call. An outermost layer
+/// leaves it in the exchange of the stream for the layers inside.
+pub(crate) struct AnswerNames(Box<NameAnswer>);
+
+type NameAnswer = dyn Fn(&Message) -> Option<Arc<Asked>> + Send + Sync;
+
+impl AnswerNames {
+    pub(crate) fn new(name: impl Fn(&Message) -> Option<Arc<Asked>> + Send + Sync + 'static) -> Self {
+        Self(Box::new(name))
+    }
+
+    pub(crate) fn of(&self, answer: &Message) -> Option<Arc<Asked>> {
+        (self.0)(answer)
+    }
+}

@@ -6,7 +6,6 @@
 mod block;
 mod future;
 mod macros;
-mod origin;
 mod outward;
 mod policy;
 mod service;

@@ -10,14 +10,11 @@ use std::{
 use futures::{Stream, future::BoxFuture};
 use tower::ServiceExt;
 
-use super::{
-    origin::Origin,
-    policy::{Bound, Look, Verdict},
-};
+use super::policy::{Bound, Look, Verdict};
 use crate::{
     BoxError, McpService,
     chain::Flow,
-    message::{Exchange, Kind, Message},
+    message::{AnswerNames, Exchange, Kind, Message, Origin},
     proxy::BackendError,
     reply::{Body, Event, Events, Reply},
 };
@@ -92,7 +89,16 @@ impl<S: McpService> Outward<S> {
     }
 
     fn look(&self, message: &Message) -> Look {
-        self.bound.look(message, self.origin.as_ref())
+        match self.bound.look(message, self.origin.as_ref()) {
+            Look::Unknown => {
+                let names = self.exchange.slots().get::<AnswerNames>();
+                match names.and_then(|names| names.of(message)) {
+                    Some(asked) => self.bound.look_at_answer_to(message, asked),
+                    None => Look::Unknown,
+                }
+            }
+            look => look,
+        }
     }
 
     /// What becomes of one outward message; `None` when it must not be delivered.

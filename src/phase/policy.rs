@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{block, origin::Origin};
+use super::block;
 use crate::{
     chain::{BlockKind, Chain, ChainSource, Flow, Plan, Side, Step, Steps, Subject, run},
     interceptor::Phase,
-    message::{Asked, Kind, Message},
+    message::{Asked, Kind, Message, Origin},
 };
 
 /// A chain, and which of its steps a layer takes.
@@ -118,22 +118,27 @@ impl Bound {
     }
 
     fn look_at_answer(&self, message: &Message, origin: Option<&Origin>) -> Look {
-        let hooked = |plan: &Plan| message.kind() == Kind::Response || plan.errors;
         if let Some(asked) = message.in_reply_to() {
-            let plan = self.plan(asked.method_hash(), asked.method().as_bytes(), Phase::Response);
-            return match plan {
-                Some(plan) if hooked(plan) => Look::Hooked(Phase::Response, Some(Arc::clone(asked))),
-                _ => Look::Pass,
-            };
+            return self.look_at_answer_to(message, Arc::clone(asked));
         }
         match origin {
             Some(origin) if origin.is_answered_by(message) => {
                 match self.plan(origin.hash(), origin.method(), Phase::Response) {
-                    Some(plan) if hooked(plan) => Look::Hooked(Phase::Response, Some(origin.to_asked())),
+                    Some(plan) if shows(plan, message) => {
+                        Look::Hooked(Phase::Response, Some(origin.to_asked()))
+                    }
                     _ => Look::Pass,
                 }
             }
             _ if self.chain.plans().any_response() => Look::Unknown,
+            _ => Look::Pass,
+        }
+    }
+
+    /// The same for an answer of which is known what it answers.
+    pub(super) fn look_at_answer_to(&self, message: &Message, asked: Arc<Asked>) -> Look {
+        match self.plan(asked.method_hash(), asked.method().as_bytes(), Phase::Response) {
+            Some(plan) if shows(plan, message) => Look::Hooked(Phase::Response, Some(asked)),
             _ => Look::Pass,
         }
     }
@@ -215,4 +220,9 @@ impl Bound {
     pub(super) fn unreadable(&self, origin: &Origin, exchange: &Message) -> Message {
         block::unreadable(&origin.to_asked(), exchange, BlockKind::ValidationFailed)
     }
+}
+
+/// Errors are shown to those that ask for them.
+fn shows(plan: &Plan, answer: &Message) -> bool {
+    answer.kind() == Kind::Response || plan.errors
 }

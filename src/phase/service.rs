@@ -10,14 +10,13 @@ use tower_service::Service;
 use super::{
     Policy, ResponseFuture,
     future::{Inward, State},
-    origin::Origin,
     outward::Outward,
     policy::{Look, Verdict},
 };
 use crate::{
     BoxError, McpService,
     chain::Flow,
-    message::{Kind, Message},
+    message::{Kind, Message, Origin},
     reply::Reply,
 };
 

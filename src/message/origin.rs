@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::message::{Asked, Era, Id, Kind, Message, Payload};
+use super::{Asked, Era, Id, Kind, Message, Payload};
 
 /// The request a reply belongs to. Kept without an allocation where method and id are short, as they are: this
 /// is made for each request, also for those that nobody hooks.
 #[derive(Debug)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     method: Short,
     hash: u64,
     id: Short,
@@ -17,7 +17,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    pub(super) fn of(message: &Message) -> Option<Self> {
+    pub(crate) fn of(message: &Message) -> Option<Self> {
         if message.kind() != Kind::Request {
             return None;
         }
@@ -30,34 +30,37 @@ impl Origin {
         })
     }
 
-    pub(super) fn keep_request(&mut self, message: &Message) {
+    pub(crate) fn keep_request(&mut self, message: &Message) {
         self.request = Some(message.payload().detached());
     }
 
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         self.hash
     }
 
-    pub(super) fn method(&self) -> &[u8] {
+    pub(crate) fn method(&self) -> &[u8] {
         self.method.get()
     }
 
     /// Whether an answer is to this request. An error may leave the id out.
-    pub(super) fn is_answered_by(&self, answer: &Message) -> bool {
+    pub(crate) fn is_answered_by(&self, answer: &Message) -> bool {
         match answer.raw_id() {
             None | Some("null") => answer.kind() == Kind::Error,
             Some(id) if id.as_bytes() == self.id.get() => true,
             Some(id) => {
-                let own = std::str::from_utf8(self.id.get()).ok().and_then(Id::from_json);
+                let own = self.id();
                 own.is_some() && own == Id::from_json(id)
             }
         }
     }
 
-    pub(super) fn to_asked(&self) -> Arc<Asked> {
+    pub(crate) fn id(&self) -> Option<Id> {
+        Id::from_json(std::str::from_utf8(self.id.get()).ok()?)
+    }
+
+    pub(crate) fn to_asked(&self) -> Arc<Asked> {
         let method = std::str::from_utf8(self.method.get()).unwrap_or_default();
-        let id = std::str::from_utf8(self.id.get()).ok().and_then(Id::from_json);
-        let asked = Asked::new(method, id, self.era);
+        let asked = Asked::new(method, self.id(), self.era);
         Arc::new(match &self.request {
             Some(request) => asked.with_payload(request.clone()),
             None => asked,
