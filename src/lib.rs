@@ -7,6 +7,8 @@ pub mod chain;
 pub mod correlate;
 pub mod intercept;
 pub mod interceptor;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod message;
 pub mod mutation;
 pub mod phase;
