@@ -1,14 +1,15 @@
 //! A tower middleware stack for MCP JSON-RPC: interceptors after SEP-2624.
 #![forbid(unsafe_code)]
 
-pub mod builtin;
 mod builder;
+pub mod builtin;
 pub mod chain;
 pub mod correlate;
-pub mod intercept;
-pub mod interceptor;
+pub mod duplex;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod intercept;
+pub mod interceptor;
 pub mod message;
 pub mod mutation;
 pub mod phase;
@@ -17,6 +18,8 @@ pub mod reply;
 pub mod rescue;
 mod service;
 pub mod sink;
+#[cfg(feature = "stdio")]
+pub mod stdio;
 pub mod validation;
 
 pub use builder::ServiceBuilderExt;

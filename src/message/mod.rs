@@ -58,5 +58,7 @@ pub(crate) use origin::Origin;
 pub use payload::Payload;
 pub use raw::{DEFAULT_MAX_BYTES, Kind, Message};
 pub use scan::MAX_DEPTH;
+#[cfg(feature = "stdio")]
+pub(crate) use scan::{ScanError, Scanner};
 pub(crate) use text::event_hash;
 pub use view::{JsonKind, View};

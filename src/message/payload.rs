@@ -146,6 +146,16 @@ impl Payload {
         })
     }
 
+    /// The value at a JSON Pointer, unchecked: for transports, which route by a member and judge nothing. They
+    /// must not refuse what passes raw (duplicate keys somewhere deep, say).
+    pub(crate) fn peek(&self, pointer: &str) -> Option<View<'_>> {
+        let text = self.as_json();
+        match edit::find(text, pointer) {
+            Ok(Place::Found { value, .. }) => Some(View::new(&text[value.range()])),
+            _ => None,
+        }
+    }
+
     /// The payload as a `serde_json::Value`, parsed once and shared. Numbers lose their spelling here; a rule
     /// about numbers reads a [`View`].
     ///

@@ -55,6 +55,7 @@ struct Inner {
     deferred: Option<Arc<Deferred>>,
     made_by_stack: bool,
     phase_deadline: Option<Instant>,
+    arrival: u64,
     extensions: http::Extensions,
 }
 
@@ -109,6 +110,7 @@ impl Message {
             deferred: None,
             made_by_stack: false,
             phase_deadline: None,
+            arrival: 0,
             extensions: http::Extensions::new(),
         }))
     }
@@ -338,6 +340,18 @@ impl Message {
 
     pub(crate) fn deferred_mut(&mut self) -> &Deferred {
         self.0.deferred.get_or_insert_with(Arc::default)
+    }
+
+    /// When it arrived, relative to everything else that arrived over a link of this process; 0 where nobody
+    /// counted. A front that writes many replies to one pipe restores the order of the link by it.
+    pub(crate) fn arrival(&self) -> u64 {
+        self.0.arrival
+    }
+
+    #[cfg(feature = "stdio")]
+    pub(crate) fn with_arrival(mut self, arrival: u64) -> Self {
+        self.0.arrival = arrival;
+        self
     }
 
     /// What users attach to this message.
