@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod builder;
+pub mod builtin;
 pub mod chain;
 pub mod correlate;
 pub mod duplex;
