@@ -42,7 +42,12 @@ impl Client {
 
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        self.lines.read_line(&mut line).await.unwrap();
+        // A deadline, so that what should come and does not is a failure and no hang.
+        let reading = self.lines.read_line(&mut line);
+        tokio::time::timeout(Duration::from_secs(20), reading)
+            .await
+            .expect("no line came")
+            .unwrap();
         line.trim_end_matches('\n').into()
     }
 

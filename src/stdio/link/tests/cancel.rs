@@ -18,7 +18,11 @@ async fn case_21_to_23_cancel_finds_its_own_call() {
     let cancel =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":101.0, "reason":"r"}}"#;
     assert!(matches!(
-        start(&link, on(&alice, cancel)).await.unwrap().unwrap().body,
+        soon(start(&link, on(&alice, cancel)))
+            .await
+            .unwrap()
+            .unwrap()
+            .body,
         Body::Accepted
     ));
     assert_eq!(
@@ -34,7 +38,7 @@ async fn case_21_to_23_cancel_finds_its_own_call() {
     ));
     // A second cancel, and one of a stranger, reach nobody.
     for who in [alice, Arc::new(Connection::new())] {
-        start(&link, on(&who, cancel)).await.unwrap().unwrap();
+        soon(start(&link, on(&who, cancel))).await.unwrap().unwrap();
     }
     server.answers(2, "{}").await;
     server.answers(3, "{}").await;
@@ -95,7 +99,7 @@ async fn initialize_is_not_cancelled() {
     );
     server.line().await;
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    start(&link, on(&client, cancel)).await.unwrap().unwrap();
+    soon(start(&link, on(&client, cancel))).await.unwrap().unwrap();
     server.answers(1, "{}").await;
     one(init).await;
 
@@ -133,7 +137,7 @@ async fn a_request_cancelled_before_it_is_sent_is_not_sent() {
     );
     message.exchange().cancellation().cancel();
     assert!(matches!(
-        start(&link, message).await.unwrap().unwrap().body,
+        soon(start(&link, message)).await.unwrap().unwrap().body,
         Body::Accepted
     ));
     let _ping = call(&link, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);

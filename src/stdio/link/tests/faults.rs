@@ -102,7 +102,7 @@ async fn case_39_a_broken_answer_fails_its_call() {
         let calling = call(&link, r#"{"jsonrpc":"2.0","id":"c","method":"a"}"#);
         server.line().await;
         server.writer.write_all(line).await.unwrap();
-        let error = calling.await.unwrap().unwrap_err();
+        let error = soon(calling).await.unwrap().unwrap_err();
         assert_eq!(kind_of(&error), BackendErrorKind::Garbage);
     }
     assert_eq!((link.counts().garbage, link.counts().too_long), (3, 1));
@@ -130,13 +130,13 @@ async fn case_78_a_server_that_goes_fails_every_pending_call() {
     drop(server);
     for error in [
         streaming.next().await.unwrap().unwrap_err(),
-        other.await.unwrap().unwrap_err(),
+        soon(other).await.unwrap().unwrap_err(),
         events.next().await.unwrap().unwrap_err(),
         call(&link, r#"{"jsonrpc":"2.0","id":1,"method":"c"}"#)
             .await
             .unwrap()
             .unwrap_err(),
-        start(&link, Message::listen()).await.unwrap().unwrap_err(),
+        soon(start(&link, Message::listen())).await.unwrap().unwrap_err(),
     ] {
         assert_eq!(kind_of(&error), BackendErrorKind::Unavailable);
     }
@@ -153,12 +153,12 @@ async fn end_closes_in_order() {
     let hung = call(&link, r#"{"jsonrpc":"2.0","id":1,"method":"b"}"#);
     server.line().await;
     server.line().await;
-    start(&link, Message::end()).await.unwrap().unwrap();
+    soon(start(&link, Message::end())).await.unwrap().unwrap();
     assert_eq!(server.line().await, "", "the server sees the end of its input");
     server.answers(1, "{}").await;
     one(running).await;
     assert_eq!(
-        kind_of(&hung.await.unwrap().unwrap_err()),
+        kind_of(&soon(hung).await.unwrap().unwrap_err()),
         BackendErrorKind::Unavailable
     );
     assert!(events.next().await.is_none(), "listening ends without an error");

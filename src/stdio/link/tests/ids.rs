@@ -54,7 +54,7 @@ async fn case_4_an_answer_is_in_the_exchange_of_its_call() {
     let calling = start(&link, message);
     server.line().await;
     server.answers(1, "{}").await;
-    let Body::One(answer) = calling.await.unwrap().unwrap().body else {
+    let Body::One(answer) = soon(calling).await.unwrap().unwrap().body else {
         panic!()
     };
     assert!(Arc::ptr_eq(answer.exchange(), &exchange));

@@ -31,7 +31,7 @@ struct Server {
 impl Server {
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        self.lines.read_line(&mut line).await.unwrap();
+        soon(self.lines.read_line(&mut line)).await.unwrap();
         line.trim_end_matches('\n').into()
     }
 
@@ -81,15 +81,23 @@ fn on(connection: &Arc<Connection>, json: &str) -> Message {
     parse(json).with_exchange(Arc::new(Exchange::new().with_connection(Arc::clone(connection))))
 }
 
+/// A deadline, so that what should come and does not is a failure and no hang.
+async fn soon<F: Future>(future: F) -> F::Output {
+    let deadline = std::time::Duration::from_secs(20);
+    tokio::time::timeout(deadline, future)
+        .await
+        .expect("nothing came")
+}
+
 async fn one(calling: Calling) -> String {
-    match calling.await.unwrap().unwrap().body {
+    match soon(calling).await.unwrap().unwrap().body {
         Body::One(message) => message.as_json().into(),
         other => panic!("not one message: {other:?}"),
     }
 }
 
 async fn many(calling: Calling) -> Events {
-    match calling.await.unwrap().unwrap().body {
+    match soon(calling).await.unwrap().unwrap().body {
         Body::Many(events) => events,
         other => panic!("not a stream: {other:?}"),
     }
@@ -100,7 +108,7 @@ async fn listen(link: &Link) -> Events {
 }
 
 async fn next(events: &mut Events) -> String {
-    let event = events.next().await.expect("an event").expect("a message");
+    let event = soon(events.next()).await.expect("an event").expect("a message");
     event.message().unwrap().as_json().into()
 }
 

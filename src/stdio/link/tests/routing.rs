@@ -23,7 +23,7 @@ async fn case_25_server_requests_and_their_answers_pass() {
         r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
     ] {
         assert!(matches!(
-            call(&link, json).await.unwrap().unwrap().body,
+            soon(call(&link, json)).await.unwrap().unwrap().body,
             Body::Accepted
         ));
     }
