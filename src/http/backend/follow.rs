@@ -204,6 +204,7 @@ fn is_garbage(error: &BoxError) -> bool {
 
 /// What belongs to no request, for as long as the connection lasts: the GET stream of each of its sessions.
 pub(super) fn listen<C: HttpClient>(backend: HttpBackend<C>, link: Arc<Link>, message: Message) -> Events {
+    link.listener_came();
     let listening = Listening {
         backend,
         link,
@@ -228,6 +229,12 @@ struct Listening<C> {
     events: Option<EventBody>,
     cursor: Cursor,
     over: bool,
+}
+
+impl<C> Drop for Listening<C> {
+    fn drop(&mut self) {
+        self.link.listener_left();
+    }
 }
 
 impl<C: HttpClient> Listening<C> {
@@ -286,7 +293,9 @@ impl<C: HttpClient> Listening<C> {
     async fn attempt(&mut self, state: &State) {
         let link = Arc::clone(&self.link);
         loop {
-            match get(&self.backend, state, &self.cursor, &self.exchange).await {
+            let got = get(&self.backend, state, &self.cursor, &self.exchange).await;
+            link.settled(state.handshake);
+            match got {
                 Got::Stream(events) => {
                     self.cursor.failures = 0;
                     self.events = Some(events);

@@ -1,6 +1,9 @@
 //! What a backend knows of a connection for which it is the client: its session.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
@@ -9,6 +12,10 @@ use crate::{
     http::headers,
     message::{Exchange, Kind, Message},
 };
+
+/// How long messages wait for the GET stream of their session. A backend may send the head of its response with
+/// the first event only.
+const STREAM_OPENS_WITHIN: Duration = Duration::from_secs(1);
 
 /// One connection's session with one backend.
 #[derive(Default)]
@@ -20,6 +27,10 @@ pub(super) struct State {
     pub(super) handshake: u64,
     /// The client has said `notifications/initialized`.
     pub(super) initialized: bool,
+    /// How many listen for what the backend says unasked.
+    listeners: usize,
+    /// The backend has answered the GET of this session, whatever it said.
+    settled: bool,
     pub(super) session: Option<HeaderValue>,
     /// The version that was negotiated.
     version: Option<HeaderValue>,
@@ -52,6 +63,7 @@ impl Link {
         self.0.send_modify(|state| {
             *state = State {
                 handshake: state.handshake + 1,
+                listeners: state.listeners,
                 ..State::default()
             }
         });
@@ -90,9 +102,12 @@ impl Link {
 
     /// The session is over; gives back how it was.
     pub(super) fn end(&self) -> State {
-        let handshake = self.state().handshake + 1;
+        let State {
+            handshake, listeners, ..
+        } = self.state();
         self.0.send_replace(State {
-            handshake,
+            handshake: handshake + 1,
+            listeners,
             ..State::default()
         })
     }
@@ -110,6 +125,36 @@ impl Link {
             Ok(state) => state,
             // The sender is `self`.
             Err(_) => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn listener_came(&self) {
+        self.0.send_modify(|state| state.listeners += 1);
+    }
+
+    pub(super) fn listener_left(&self) {
+        self.0.send_modify(|state| state.listeners -= 1);
+    }
+
+    /// The backend has answered the GET of that handshake's session.
+    pub(super) fn settled(&self, handshake: u64) {
+        self.0.send_if_modified(|state| {
+            let first = state.handshake == handshake && !state.settled;
+            state.settled |= first;
+            first
+        });
+    }
+
+    /// Waits until the stream that somebody listens on is open, for a while. A client over a pipe cannot see
+    /// that it is not yet, and what the backend says unasked until then would be lost.
+    pub(super) async fn listening(&self) {
+        let waits = |state: &State| state.initialized && state.listeners > 0 && !state.settled;
+        if waits(&self.0.borrow()) {
+            let mut states = self.0.subscribe();
+            let open = states.wait_for(|state| !waits(state));
+            if tokio::time::timeout(STREAM_OPENS_WITHIN, open).await.is_err() {
+                tracing::debug!("the GET stream is slow to open; going on without it");
+            }
         }
     }
 

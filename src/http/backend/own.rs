@@ -74,6 +74,8 @@ async fn post<C: HttpClient>(
     let initialize = message.era() == Era::Legacy && message.is_request(INITIALIZE);
     if initialize {
         link.begin();
+    } else {
+        link.listening().await;
     }
     let headers = headers(&message, &link);
     let deadline = backend.deadline(kind);

@@ -21,6 +21,7 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"é"}}"#;
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}"#;
 const NOTE: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n";
+const DONE_JSON: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 const DONE: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
 
 /// The messages of one connection.
@@ -292,4 +293,52 @@ async fn a_new_session_takes_the_place_of_the_old_one() {
         assert_eq!(asked.header("last-event-id"), None);
     }
     assert_eq!(asked.len(), 6);
+}
+
+/// What a backend says unasked before the stream is open is lost, and a client over a pipe cannot see that it is
+/// not open yet. So its messages wait, but not for good.
+#[tokio::test(start_paused = true)]
+async fn messages_wait_for_the_get_stream_of_their_session() {
+    let script = || {
+        [
+            initialized(),
+            accepted(),
+            events(endless(&[NOTE])),
+            json(DONE_JSON),
+        ]
+    };
+    let (backend, asked) = backend(script());
+    let client = Client::default();
+    let listen = backend.clone().oneshot(client.says(Message::listen()));
+    let mut stream = many(listen.await.unwrap());
+    for json in [INITIALIZE, INITIALIZED] {
+        backend.clone().oneshot(client.sends(json)).await.unwrap();
+    }
+    let mut call = task::spawn(backend.clone().oneshot(client.sends(CALL)));
+    assert_pending!(call.poll());
+    assert_eq!(asked.len(), 2);
+    next(&mut stream).await;
+    assert_eq!(asked.last().method(), Method::GET);
+    assert!(call.is_woken());
+    assert!(assert_ready!(call.poll()).is_ok());
+    assert_eq!(asked.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_do_not_wait_for_a_stream_that_does_not_open() {
+    let (backend, asked) = backend([initialized(), accepted(), json(DONE_JSON), json(DONE_JSON)]);
+    let client = Client::default();
+    let listen = backend.clone().oneshot(client.says(Message::listen()));
+    let stream = many(listen.await.unwrap());
+    for json in [INITIALIZE, INITIALIZED] {
+        backend.clone().oneshot(client.sends(json)).await.unwrap();
+    }
+    let start = tokio::time::Instant::now();
+    one(backend.clone().oneshot(client.sends(CALL)).await.unwrap());
+    assert_eq!(start.elapsed().as_secs(), 1);
+    // Nobody listens any more: there is nothing to wait for.
+    drop(stream);
+    one(backend.clone().oneshot(client.sends(CALL)).await.unwrap());
+    assert_eq!(start.elapsed().as_secs(), 1);
+    assert_eq!(asked.len(), 4);
 }
