@@ -90,7 +90,7 @@ pub(super) fn end(wrong: usize, paint: Paint) -> String {
     }
     format!(
         "\n{} To put the same in front of a server of yours:\n\n  \
-         mcp-interceptors proxy --stdio --redact-secrets --deny-tool 'delete_*' -- COMMAND\n\n",
+         mcp-interceptors proxy --stdio --redact-secrets -- COMMAND\n\n",
         paint.ink(Ink::Good, "All five calls went as they must.")
     )
 }
@@ -134,16 +134,20 @@ fn decisions(out: &mut String, label: &str, seen: &Seen, phase: Phase, paint: Pa
         let (ink, what) = decision(record);
         let time = time(record.duration);
         let name = format!("{:<17}", record.interceptor);
-        // Name, decision and time make one line of the whole width.
+        // Name, decision and time make one line of the whole width; the rest of a long reason goes below.
         let space = WIDTH - INDENT - 17 - 9;
-        let what = paint.wrapped(&what, space, 1, &[]).concat();
-        let gap = " ".repeat(space.saturating_sub(what.chars().count()));
-        let line = format!(
-            "{name}{}{gap}{}",
-            paint.ink(ink, &what),
+        let lines = Paint::new(false).wrapped(&what, space, MAX_LINES, &[]);
+        let mut lines = lines.iter().map(|line| line.trim_end());
+        let first = format!("{:<space$}", lines.next().unwrap_or_default());
+        let first = format!(
+            "{name}{}{}",
+            paint.ink(ink, &first),
             paint.ink(Ink::Dim, &format!("{time:>9}"))
         );
-        row(out, if number == 0 { label } else { "" }, &line, paint);
+        row(out, if number == 0 { label } else { "" }, &first, paint);
+        for more in lines {
+            row(out, "", &format!("{:<17}{}", "", paint.ink(ink, more)), paint);
+        }
     }
 }
 
@@ -200,7 +204,8 @@ fn redacted(info: Option<&str>) -> Option<String> {
 /// A duration in at most eight characters.
 pub(super) fn time(duration: Duration) -> String {
     match duration.as_micros() {
-        micros @ 0..10_000 => format!("{micros} µs"),
+        micros @ 0..1_000 => format!("{micros} µs"),
+        micros @ 1_000..10_000 => format!("{}.{} ms", micros / 1_000, micros / 100 % 10),
         micros @ 10_000..10_000_000 => format!("{} ms", micros / 1_000),
         micros => format!("{} s", micros / 1_000_000),
     }
@@ -214,7 +219,8 @@ mod tests {
     fn times_are_short() {
         for (micros, text) in [
             (0, "0 µs"),
-            (9_999, "9999 µs"),
+            (999, "999 µs"),
+            (9_999, "9.9 ms"),
             (10_000, "10 ms"),
             (12_000_000, "12 s"),
         ] {
