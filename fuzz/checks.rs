@@ -8,7 +8,7 @@ use mcp_interceptors::{
 use serde_json::value::RawValue;
 
 /// What is read is kept byte for byte, and means what another parser says it means.
-pub fn message(input: &[u8]) {
+pub(crate) fn message(input: &[u8]) {
     let message = match Message::parse(input.to_vec()) {
         Ok(message) => message,
         Err(error) => {
@@ -49,7 +49,7 @@ pub fn message(input: &[u8]) {
 }
 
 /// An edit changes what it names and nothing else.
-pub fn payload(input: &[u8]) {
+pub(crate) fn payload(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
@@ -78,18 +78,17 @@ pub fn payload(input: &[u8]) {
 }
 
 /// An event that nobody edits keeps its text; one that is edited carries what was put in.
-pub fn sse(input: &[u8]) {
+pub(crate) fn sse(input: &[u8]) {
     let sse = Sse::parse(input.to_vec().into());
     assert_eq!(&sse.as_bytes()[..], input);
     let Some(Ok(message)) = sse.data().cloned().map(Message::parse) else {
         return;
     };
-    let event = Event::with_sse(message.clone(), sse.clone());
+    let mut event = Event::with_sse(message, sse.clone());
     assert_eq!(&event.to_sse()[..], input);
     let Ok(edited) = Message::parse(r#"{"jsonrpc":"2.0","method":"fuzzed"}"#) else {
         return;
     };
-    let mut event = event;
     event.set_message(edited.clone());
     let framed = Sse::parse(event.to_sse());
     if input.ends_with(b"\n\n") {

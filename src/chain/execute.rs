@@ -33,7 +33,7 @@ impl Chain {
             result.final_payload = Some(params.payload);
             return result;
         };
-        let payload = Payload::from_raw(&params.payload);
+        let payload = Payload::from_raw(params.payload);
         let exchange = Arc::new(Exchange::new());
         let context = params
             .context

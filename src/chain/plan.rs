@@ -80,13 +80,16 @@ impl PerPhase {
     }
 }
 
+/// The plans of an event, or of all events with a prefix.
+type Named = (Box<[u8]>, PerPhase);
+
 /// All plans of a chain. An event nobody hooks costs one look-up by hash.
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
     /// The events that are hooked by name; a hash that two of them share has both.
-    exact: HashMap<u64, Vec<(Box<[u8]>, PerPhase)>, BuildHasherDefault<Identity>>,
+    exact: HashMap<u64, Vec<Named>, BuildHasherDefault<Identity>>,
     /// `ns/` prefixes, the longest first, and last the empty one, which is `*`.
-    prefixes: Vec<(Box<[u8]>, PerPhase)>,
+    prefixes: Vec<Named>,
     any: bool,
     any_response: bool,
     any_server_request: bool,
@@ -168,10 +171,9 @@ impl Plans {
         if !self.any {
             return None;
         }
-        if let Some(same_hash) = self.exact.get(&hash) {
-            if let Some((_, plan)) = same_hash.iter().find(|(name, _)| **name == *event) {
-                return plan.get(phase);
-            }
+        let same_hash = self.exact.get(&hash).into_iter().flatten();
+        if let Some((_, plan)) = same_hash.into_iter().find(|(name, _)| **name == *event) {
+            return plan.get(phase);
         }
         let (_, plan) = self
             .prefixes

@@ -49,12 +49,6 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(crate) fn is_blocked(&self) -> bool {
-        self.report.blocked.is_some()
-    }
-}
-
-impl Ran {
     /// What the mutators made is no message any more.
     pub(crate) fn block_mutation(&mut self, reason: String) {
         let mutators = self

@@ -57,10 +57,10 @@ impl<S: McpService> Client<S> {
             matches!(message.kind(), Kind::Response | Kind::Error) && message.id().as_ref() == id
         };
         loop {
-            if let Some(at) = self.received.iter().position(answers) {
-                if let Some(answer) = self.received.remove(at) {
-                    return answer;
-                }
+            if let Some(at) = self.received.iter().position(answers)
+                && let Some(answer) = self.received.remove(at)
+            {
+                return answer;
             }
             let found = poll_fn(|cx| self.dispatcher.poll(cx, true)).await;
             self.received.extend(found);

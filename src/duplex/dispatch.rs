@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::{
-    Stream, StreamExt,
+    StreamExt,
     future::{AbortHandle, Abortable, BoxFuture, FutureExt, abortable},
     stream::{self, BoxStream, FuturesUnordered, SelectAll},
 };
@@ -25,8 +25,18 @@ use crate::{
 
 /// How many requests of one client may run at once.
 const MAX_IN_FLIGHT: usize = 1_000;
+/// How many exchanges of any kind, before its front stops reading.
+#[cfg(feature = "stdio")]
+const MAX_RUNNING: usize = 10_000;
+/// How many bytes one poll collects, about. Beyond it the order is that of several polls.
+const MAX_FOUND: usize = 4 * 1024 * 1024;
 /// How long after the end of a `Listen` the next is opened.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+
+/// A call, with the number of its exchange.
+type Calling = BoxFuture<'static, (u64, Result<Reply, BoxError>)>;
+/// The events of a reply, with the same.
+type Parts = BoxStream<'static, (u64, Part)>;
 
 /// Drives the exchanges of one connection in the caller's own task.
 ///
@@ -36,14 +46,28 @@ const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Dispatcher<S> {
     service: S,
     connection: Arc<Connection>,
-    calls: FuturesUnordered<Abortable<BoxFuture<'static, (u64, Result<Reply, BoxError>)>>>,
-    streams: SelectAll<Abortable<BoxStream<'static, (u64, Part)>>>,
+    calls: FuturesUnordered<Abortable<Calling>>,
+    streams: SelectAll<Abortable<Parts>>,
     running: HashMap<u64, Running>,
     next: u64,
     /// Whether a `Listen` that ends is opened again.
     listens_again: bool,
     /// Made here, not yet handed out.
     own: Vec<Message>,
+}
+
+/// What one poll has collected.
+#[derive(Default)]
+struct Found {
+    messages: Vec<(u64, Message)>,
+    bytes: usize,
+}
+
+impl Found {
+    fn push(&mut self, arrival: u64, message: Message) {
+        self.bytes += message.bytes().len() + 512;
+        self.messages.push((arrival, message));
+    }
 }
 
 /// An exchange that is not over.
@@ -144,6 +168,12 @@ impl<S: McpService> Dispatcher<S> {
             })
     }
 
+    /// Whether so much runs that nothing more should be read.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn is_full(&self) -> bool {
+        self.running.len() >= MAX_RUNNING
+    }
+
     fn requests(&self) -> usize {
         let requests = self.running.values();
         requests
@@ -183,12 +213,12 @@ impl<S: McpService> Dispatcher<S> {
             .peek("/requestId")
             .and_then(|view| Id::from_json(view.raw()));
         for running in self.running.values() {
-            if let What::Request { id, modern, .. } = &running.what {
-                if Some(id) == named.as_ref() {
-                    running.exchange.cancellation().cancel();
-                    if *modern {
-                        running.abort.abort();
-                    }
+            if let What::Request { id, modern, .. } = &running.what
+                && Some(id) == named.as_ref()
+            {
+                running.exchange.cancellation().cancel();
+                if *modern {
+                    running.abort.abort();
                 }
             }
         }
@@ -202,10 +232,9 @@ impl<S: McpService> Dispatcher<S> {
     /// is. `streams` says whether streams are read on, or only replies awaited: a client that reads nothing must
     /// not make this collect without bound, but what it has sent still has to go its way.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, streams: bool) -> Poll<Vec<Message>> {
-        // Sorting by number alone keeps what has none, or the same, in the order in which it came.
-        let mut found: Vec<(u64, Message)> = self.own.drain(..).map(|message| (0, message)).collect();
+        let mut found = Found::default();
+        self.own.drain(..).for_each(|message| found.push(0, message));
         loop {
-            let before = found.len();
             let mut moved = false;
             while let Poll::Ready(Some(done)) = self.calls.poll_next_unpin(cx) {
                 moved = true;
@@ -213,7 +242,7 @@ impl<S: McpService> Dispatcher<S> {
                     self.replied(key, reply, &mut found);
                 }
             }
-            while streams && found.len() < before + 1_000 {
+            while streams && found.bytes < MAX_FOUND {
                 match self.streams.poll_next_unpin(cx) {
                     Poll::Ready(Some((key, part))) => {
                         moved = true;
@@ -223,18 +252,20 @@ impl<S: McpService> Dispatcher<S> {
                 }
             }
             // A whole round without anything: all of them wait.
-            if !moved || found.len() > 10_000 {
+            if !moved || found.bytes >= MAX_FOUND {
                 break;
             }
         }
+        let mut found = found.messages;
         if found.is_empty() {
             return Poll::Pending;
         }
+        // A stable sort: what has no number, or the same, keeps the order in which it came.
         found.sort_by_key(|(arrival, _)| *arrival);
         Poll::Ready(found.into_iter().map(|(_, message)| message).collect())
     }
 
-    fn replied(&mut self, key: u64, reply: Result<Reply, BoxError>, found: &mut Vec<(u64, Message)>) {
+    fn replied(&mut self, key: u64, reply: Result<Reply, BoxError>, found: &mut Found) {
         let Some(running) = self.running.get_mut(&key) else {
             return;
         };
@@ -287,7 +318,7 @@ impl<S: McpService> Dispatcher<S> {
         }
     }
 
-    fn part(&mut self, key: u64, part: Part, found: &mut Vec<(u64, Message)>) {
+    fn part(&mut self, key: u64, part: Part, found: &mut Found) {
         match part {
             Part::Event(arrival, event) => {
                 let Some(message) = event.into_message() else {
@@ -298,7 +329,7 @@ impl<S: McpService> Dispatcher<S> {
                     Some(What::Request { .. }) if answers => self.answered(key, arrival, message, found),
                     // One answer to a request: a second is dropped.
                     None if answers => {}
-                    _ => found.push((arrival, message)),
+                    _ => found.push(arrival, message),
                 }
             }
             Part::Failed(error) => {
@@ -310,10 +341,10 @@ impl<S: McpService> Dispatcher<S> {
             Part::End => {
                 if let Some(id) = self.waiting(key) {
                     self.answered(key, u64::MAX, failure::unanswered(&id), found);
-                } else if let Some(What::Listen) = self.running.remove(&key).map(|running| running.what) {
-                    if self.listens_again {
-                        self.start(What::Listen, Message::listen(), LISTEN_AGAIN);
-                    }
+                } else if let Some(What::Listen) = self.running.remove(&key).map(|running| running.what)
+                    && self.listens_again
+                {
+                    self.start(What::Listen, Message::listen(), LISTEN_AGAIN);
                 }
             }
         }
@@ -328,19 +359,19 @@ impl<S: McpService> Dispatcher<S> {
     }
 
     /// No answer follows a cancel.
-    fn answered(&mut self, key: u64, arrival: u64, answer: Message, found: &mut Vec<(u64, Message)>) {
+    fn answered(&mut self, key: u64, arrival: u64, answer: Message, found: &mut Found) {
         let cancelled = self
             .running
             .remove(&key)
             .is_none_or(|running| running.exchange.cancellation().is_cancelled());
         if !cancelled {
-            found.push((arrival, answer));
+            found.push(arrival, answer);
         }
     }
 }
 
 /// The events of a reply, numbered so that they keep their order among themselves, with a last part.
-fn parts(key: u64, events: Events) -> (Abortable<BoxStream<'static, (u64, Part)>>, AbortHandle) {
+fn parts(key: u64, events: Events) -> (Abortable<Parts>, AbortHandle) {
     let mut last = 0;
     let numbered = events.map(move |event| match event {
         Ok(event) => {
@@ -349,13 +380,7 @@ fn parts(key: u64, events: Events) -> (Abortable<BoxStream<'static, (u64, Part)>
         }
         Err(error) => (key, Part::Failed(error)),
     });
-    stream_abortable(numbered.chain(stream::iter([(key, Part::End)])))
-}
-
-fn stream_abortable<T: Stream + Send + 'static>(
-    stream: T,
-) -> (Abortable<BoxStream<'static, T::Item>>, AbortHandle) {
-    stream::abortable(stream.boxed())
+    stream::abortable(numbered.chain(stream::iter([(key, Part::End)])).boxed())
 }
 
 impl<S> fmt::Debug for Dispatcher<S> {

@@ -24,6 +24,8 @@
 mod client;
 mod dispatch;
 mod failure;
+#[cfg(test)]
+mod tests;
 
 pub use client::{Client, connect};
 #[cfg(feature = "stdio")]

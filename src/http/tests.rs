@@ -27,7 +27,8 @@ async fn proxy(upstream: &Upstream) -> Proxy {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let server = Server::new().drain(Duration::from_secs(5));
+    // Longer than any test: who does not drain by itself is found out.
+    let server = Server::new().drain(Duration::from_secs(600));
     let stopped = async { stopped.await.unwrap_or(()) };
     let task = tokio::spawn(server.serve(listener, front, stopped));
     Proxy { address, stop, task }

@@ -174,7 +174,6 @@ impl<K, S> InterceptorBuilder<K, S> {
     ///
     /// When `event` is no event pattern. It is a name in the program; [`on_pattern`](Self::on_pattern) takes
     /// one from elsewhere.
-    #[must_use]
     #[track_caller]
     pub fn on(self, event: &str) -> OnEvent<K, S> {
         match event.parse() {
@@ -184,7 +183,6 @@ impl<K, S> InterceptorBuilder<K, S> {
     }
 
     /// Hooks an event given as a pattern. Say next in which phase.
-    #[must_use]
     pub fn on_pattern(self, event: EventPattern) -> OnEvent<K, S> {
         OnEvent {
             builder: self,

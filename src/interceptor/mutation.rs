@@ -62,7 +62,7 @@ impl MutationResult {
     /// [`modified`](Self::modified).
     #[must_use]
     pub fn modified_raw(payload: Box<RawValue>) -> Self {
-        Self::new(Some(Payload::from_raw(&payload)), false)
+        Self::new(Some(Payload::from_raw(payload)), false)
     }
 
     /// What becomes of a payload.
@@ -87,7 +87,7 @@ impl MutationResult {
     #[must_use]
     pub fn echoing(mut self, original: &RawValue) -> Self {
         if !self.modified {
-            self.payload = Some(Payload::from_raw(original));
+            self.payload = Some(Payload::from_raw(original.to_owned()));
         }
         self
     }

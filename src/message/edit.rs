@@ -177,12 +177,10 @@ pub(crate) fn edit_strings(
     for_each_string(&mut Scanner::new(bytes), &mut |token| {
         let string = decode(token, bytes)
             .ok_or_else(|| PayloadError::Decode("a string with a lone surrogate has no text".into()))?;
-        if let Some(new) = edit(&string) {
-            if new != *string {
-                out.push_str(&text[copied..token.span.start as usize]);
-                out.push_str(&serde_json::Value::from(new).to_string());
-                copied = token.span.end as usize;
-            }
+        if let Some(new) = edit(&string).filter(|new| *new != *string) {
+            out.push_str(&text[copied..token.span.start as usize]);
+            out.push_str(&serde_json::Value::from(new).to_string());
+            copied = token.span.end as usize;
         }
         Ok(())
     })?;

@@ -119,7 +119,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Envelope, ParseError> {
     let fail = |problem| ParseError::with_id(problem, readable.clone());
     match problem {
         Some(problem) => Err(fail(problem)),
-        None => classify(found, id, end, bytes).map_err(fail),
+        None => classify(found, id.as_ref().map(Option::as_ref), end, bytes).map_err(fail),
     }
 }
 
@@ -222,7 +222,7 @@ fn meta(
 }
 
 /// The kind is decided by which members there are. `id` is `Some(None)` where there is one that is no id.
-fn classify(found: Found, id: Option<Option<Id>>, end: u32, bytes: &[u8]) -> Result<Envelope, Problem> {
+fn classify(found: Found, id: Option<Option<&Id>>, end: u32, bytes: &[u8]) -> Result<Envelope, Problem> {
     if !found.version {
         return Err(Problem::Version);
     }

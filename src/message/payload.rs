@@ -80,8 +80,8 @@ impl Payload {
 
     /// Takes a raw value.
     #[must_use]
-    pub fn from_raw(raw: &RawValue) -> Self {
-        Self::new(Bytes::copy_from_slice(raw.get().as_bytes()), true)
+    pub fn from_raw(raw: Box<RawValue>) -> Self {
+        Self::new(Box::<str>::from(raw).into_boxed_bytes().into(), true)
     }
 
     /// Serialises a value.
@@ -177,7 +177,7 @@ impl Payload {
     /// As [`check`](Self::check), and when the payload is not of that type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
         self.check()?;
-        serde_json::from_str(self.as_json()).map_err(decode_error)
+        serde_json::from_str(self.as_json()).map_err(|error| decode_error(&error))
     }
 
     /// Puts a value at a JSON Pointer: over what is there, or as a new member or item (index or `-`).
@@ -299,10 +299,10 @@ impl Payload {
 }
 
 fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, PayloadError> {
-    serde_json::to_string(value).map_err(decode_error)
+    serde_json::to_string(value).map_err(|error| decode_error(&error))
 }
 
-fn decode_error(error: serde_json::Error) -> PayloadError {
+fn decode_error(error: &serde_json::Error) -> PayloadError {
     // The error's own text may quote the payload; its place and kind are enough.
     PayloadError::Decode(
         format!(

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::{
     Asked, Deferred, Era, Exchange, Id, ParseError, Payload, PayloadError,
     envelope::{self, Envelope, Text},
-    error::Problem,
     scan::Span,
 };
 
@@ -78,7 +77,7 @@ impl Message {
         let bytes = bytes.into();
         let limit = limit.min(u32::MAX as usize);
         if bytes.len() > limit {
-            return Err(ParseError::new(Problem::TooLarge { limit }));
+            return Err(ParseError::too_large(limit));
         }
         let envelope = envelope::read(&bytes)?;
         Ok(Self::new(bytes, envelope))

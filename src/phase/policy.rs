@@ -176,7 +176,7 @@ impl Bound {
         let deadline = message.phase_deadline(|| Instant::now() + self.chain.phase_timeout());
         let steps = self.steps(flow);
         let mut ran = run(&self.chain, plan, steps, subject, deadline).await;
-        if !ran.is_blocked() {
+        if ran.report.modified {
             match message.clone().with_payload(&ran.payload) {
                 Ok(changed) => message = changed,
                 Err(error) => ran.block_mutation(error.to_string()),
@@ -206,10 +206,8 @@ impl Bound {
                 Verdict::Block(answer)
             }
             None => {
-                if steps.has(Step::Validate) {
-                    if let Some(deferred) = message.deferred() {
-                        deferred.release();
-                    }
+                if let Some(deferred) = message.deferred().filter(|_| steps.has(Step::Validate)) {
+                    deferred.release();
                 }
                 Verdict::Pass(message)
             }

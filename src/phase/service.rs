@@ -49,10 +49,8 @@ impl<S: McpService> Service<Message> for Phase<S> {
             return ResponseFuture::new(State::calling(self.inner.call(message), None));
         }
         let mut origin = Origin::of(&message);
-        if let Some(origin) = &mut origin {
-            if bound.wants_request_of(origin) {
-                origin.keep_request(&message);
-            }
+        if let Some(origin) = origin.as_mut().filter(|origin| bound.wants_request_of(origin)) {
+            origin.keep_request(&message);
         }
         // A blocked server request is answered through a service of its own. The clone is made only where such
         // a request can be hooked at all.

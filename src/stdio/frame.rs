@@ -9,14 +9,18 @@ use crate::message::{Id, Message, ScanError, Scanner};
 /// A raw LF inside would end the frame early and start a second one: an injection path as much as a nuisance.
 /// Valid JSON has raw line breaks only as blanks between tokens, so a space for each keeps the meaning.
 pub(crate) fn framed(message: &Message) -> Vec<u8> {
-    let bytes = message.bytes();
-    let mut line = Vec::with_capacity(bytes.len() + 1);
-    line.extend(bytes.iter().map(|byte| match byte {
+    let mut line = Vec::with_capacity(message.bytes().len() + 1);
+    frame_into(&mut line, message);
+    line
+}
+
+/// The same, behind what is there.
+pub(crate) fn frame_into(out: &mut Vec<u8>, message: &Message) {
+    out.extend(message.bytes().iter().map(|byte| match byte {
         b'\n' | b'\r' => b' ',
         other => *other,
     }));
-    line.push(b'\n');
-    line
+    out.push(b'\n');
 }
 
 /// The id of what was meant as an answer but is no valid message: truncated, not UTF-8, with keys twice.

@@ -84,7 +84,13 @@ async fn post<C: HttpClient>(
     }
     let limits = backend.shared.limits;
     let reply = match answer::read(response, kind, message.exchange(), limits, deadline).await? {
-        Answer::Reply(reply) => reply,
+        Answer::Reply(reply) => Reply {
+            body: match reply.body {
+                Body::One(answer) => Body::One(named(answer, &message)),
+                other @ (Body::Accepted | Body::Many(_) | Body::Opaque(_)) => other,
+            },
+            extensions: reply.extensions,
+        },
         Answer::Stream(head, events) => {
             let events = follow::answer(backend, Arc::clone(&link), &message, initialize, events);
             Reply::many(events).with_head(head)
@@ -96,6 +102,20 @@ async fn post<C: HttpClient>(
         _ => {}
     }
     Ok(reply)
+}
+
+/// An error without an id, as a backend sends with a 400 or 404, answers the request of this exchange. On a pipe
+/// nobody could tell.
+fn named(answer: Message, request: &Message) -> Message {
+    let (Kind::Error, None, Some(id)) = (answer.kind(), answer.id(), request.id()) else {
+        return answer;
+    };
+    let error = answer.payload().as_json();
+    let named = Message::parse(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+    match named {
+        Ok(named) => named.with_exchange(Arc::clone(answer.exchange())),
+        Err(_) => answer,
+    }
 }
 
 /// Ends the session at the backend, where there is one.

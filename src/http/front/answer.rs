@@ -1,6 +1,6 @@
 //! From a reply to an HTTP response.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, StatusCode, header};
 
@@ -9,8 +9,8 @@ use crate::{
     BoxError,
     http::headers::{self, Media, media},
     message::{Id, Kind, Message},
-    proxy::error_reply,
     reply::{Body, Head, Reply},
+    rescue::Cause,
 };
 
 /// What must be known of a message to answer it.
@@ -52,7 +52,7 @@ fn no_stream() -> http::Response<ResponseBody> {
 impl Question {
     pub(super) fn respond(self, reply: Result<Reply, BoxError>) -> http::Response<ResponseBody> {
         let Reply { body, mut extensions } =
-            reply.unwrap_or_else(|error| error_reply(self.id.as_ref(), &error));
+            reply.unwrap_or_else(|error| Cause::of(&error).reply(self.id.as_ref(), &Arc::default()));
         let (status, mut headers) = match extensions.remove::<Head>() {
             Some(Head { status, headers }) => (Some(status), headers),
             None => (None, HeaderMap::new()),

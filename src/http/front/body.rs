@@ -3,6 +3,7 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -15,8 +16,8 @@ use tokio::time::{Instant, Sleep};
 use super::answer::Question;
 use crate::{
     BoxError,
-    proxy::error_reply,
     reply::{Body, Event, Events},
+    rescue::Cause,
 };
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keepalive\n\n");
@@ -138,7 +139,7 @@ impl EventContent {
             tracing::debug!(error = ?error.to_string(), "a stream broke off");
             return None;
         };
-        match error_reply(Some(id), error).body {
+        match Cause::of(error).reply(Some(id), &Arc::default()).body {
             Body::One(message) => Some(Event::from(message).to_sse()),
             Body::Accepted | Body::Many(_) | Body::Opaque(_) => None,
         }

@@ -88,10 +88,10 @@ pub(super) async fn supervise(
 /// The link is over but the child is not.
 async fn end(group: &mut Group, link: &Watcher, wait: Duration) -> Option<ExitStatus> {
     // A link that was closed has already waited; one whose server closed its output has not.
-    if !link.was_closed() {
-        if let Some(status) = exits_within(group, wait).await {
-            return status;
-        }
+    if !link.was_closed()
+        && let Some(status) = exits_within(group, wait).await
+    {
+        return status;
     }
     group.terminate();
     if let Some(status) = exits_within(group, wait).await {

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use futures::StreamExt;
 use tokio::{sync::Notify, time::timeout};
 use tower::ServiceExt;
 

@@ -1,33 +1,4 @@
 //! A link: newline-delimited JSON to an MCP server at the other end of two pipes.
-//!
-//! All calls share one pair of pipes, so a link mints the ids and progress tokens that the server sees, and
-//! gives every client its own back in its exact spelling. It routes what the server sends: an answer by its
-//! id, progress by its token, the rest to the call it must belong to or to whoever listens.
-//!
-//! What it never does is wait for the consumer of a reply: a layer that calls the server while it holds an
-//! event of it would be stuck for good. Queues are bounded in bytes instead; one that is full ends its reply
-//! with an error, and the last item always has room.
-//!
-//! ```
-//! # tokio_test::block_on(async {
-//! use mcp_interceptors::{message::{Id, Message}, stdio::Link};
-//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
-//! use tower::ServiceExt;
-//!
-//! let (ours, mut server) = tokio::io::duplex(1024);
-//! let (reader, writer) = tokio::io::split(ours);
-//! let link = Link::new(reader, writer);
-//!
-//! let call = tokio::spawn(link.oneshot(Message::bare_request(&Id::from("a"), "ping")));
-//! let mut line = vec![0; 41];
-//! server.read_exact(&mut line).await.unwrap();
-//! assert_eq!(line, *b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
-//! server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").await.unwrap();
-//!
-//! let answer = call.await.unwrap().unwrap().into_one(drop).await.unwrap().unwrap();
-//! assert_eq!(answer.as_json(), r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
-//! # });
-//! ```
 
 mod options;
 mod outgoing;
@@ -70,7 +41,36 @@ use table::State;
 /// How many bytes may wait to be written before requests wait, too.
 const WRITE_BUDGET: usize = 16 * 1024 * 1024;
 
-/// A service that speaks with an MCP server over two pipes. See the [module](self) for what it does.
+/// A service that speaks newline-delimited JSON with an MCP server over two pipes.
+///
+/// All calls share one pair of pipes, so a link mints the ids and progress tokens that the server sees, and
+/// gives every client its own back in its exact spelling. It routes what the server sends: an answer by its
+/// id, progress by its token, the rest to the call it must belong to or to whoever listens.
+///
+/// What it never does is wait for the consumer of a reply: a layer that calls the server while it holds an
+/// event of it would be stuck for good. Queues are bounded in bytes instead; one that is full ends its reply
+/// with an error, and the last item always has room.
+///
+/// ```
+/// # tokio_test::block_on(async {
+/// use mcp_interceptors::{message::{Id, Message}, stdio::Link};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tower::ServiceExt;
+///
+/// let (ours, mut server) = tokio::io::duplex(1024);
+/// let (reader, writer) = tokio::io::split(ours);
+/// let link = Link::new(reader, writer);
+///
+/// let call = tokio::spawn(link.oneshot(Message::bare_request(&Id::from("a"), "ping")));
+/// let mut line = vec![0; 41];
+/// server.read_exact(&mut line).await.unwrap();
+/// assert_eq!(line, *b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+/// server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").await.unwrap();
+///
+/// let answer = call.await.unwrap().unwrap().into_one(drop).await.unwrap().unwrap();
+/// assert_eq!(answer.as_json(), r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
+/// # });
+/// ```
 ///
 /// Clones share the pipes. When the last clone and the last reply are gone, the pipes are closed.
 #[derive(Clone)]

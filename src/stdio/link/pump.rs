@@ -16,7 +16,7 @@ pub(super) async fn read<R: AsyncRead>(shared: Arc<Shared>, reader: Pin<Box<R>>)
     loop {
         let next = std::pin::pin!(lines.next());
         match select(next, gone.as_mut()).await {
-            Either::Left((Ok(Some(Line::Whole(line))), _)) => shared.take_line(line),
+            Either::Left((Ok(Some(Line::Whole(line))), _)) => shared.take_line(&line),
             Either::Left((Ok(Some(Line::TooLong(start))), _)) => shared.take_oversized(&start),
             Either::Left((Ok(None), _)) => break,
             Either::Left((Err(error), _)) => {

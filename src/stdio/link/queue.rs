@@ -188,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_answer_always_has_room() {
-        let queue = Queue::new(600);
+        let queue = Queue::new(10);
         queue.push(message(1)).unwrap();
         queue.end(Item::Answer(message(100_000)));
         assert!(matches!(next(&queue).await, Item::Event(_)));

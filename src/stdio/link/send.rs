@@ -25,7 +25,9 @@ impl Link {
     pub(super) async fn send(self, message: Message) -> Result<Reply, BoxError> {
         match message.kind() {
             Kind::Request => self.request(message).await,
-            Kind::Notification if message.method() == Some("notifications/cancelled") => self.cancel(message),
+            Kind::Notification if message.method() == Some("notifications/cancelled") => {
+                self.cancel(&message)
+            }
             Kind::Notification => self.notification(&message).await,
             Kind::Response | Kind::Error => self.answer(&message).await,
             Kind::Listen => self.listen(&message),
@@ -126,8 +128,8 @@ impl Link {
 
     /// The client's cancel, in the server's ids and past everything that waits. One for a call that is over, or
     /// is another's, ends here.
-    fn cancel(&self, message: Message) -> Result<Reply, BoxError> {
-        let Some(id) = rewrite::request_id(&message) else {
+    fn cancel(&self, message: &Message) -> Result<Reply, BoxError> {
+        let Some(id) = rewrite::request_id(message) else {
             return Ok(Reply::accepted());
         };
         let scope = Scope::of(message.exchange());

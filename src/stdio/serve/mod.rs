@@ -15,7 +15,7 @@ use futures::future::{Either, select};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    frame::{answered_id, framed, leading_id},
+    frame::{answered_id, frame_into, leading_id},
     lines::{Line, Lines},
 };
 use crate::{
@@ -29,6 +29,8 @@ const INTERNAL_ERROR: i64 = -32603;
 const MAX_UNWRITTEN: usize = 16 * 1024 * 1024;
 /// How many lines are taken before the replies have their turn.
 const LINES_AT_ONCE: usize = 64;
+/// How often all of it has its turn before other tasks have theirs.
+const ROUNDS: usize = 64;
 
 /// Serves a stack on this process's stdin and stdout until stdin ends or `shutdown` completes.
 ///
@@ -218,14 +220,14 @@ impl<R: AsyncRead, W: AsyncWrite, S: McpService> Front<'_, R, W, S> {
 
     /// Reads, runs and writes until all of it waits.
     fn poll(&mut self, cx: &mut Context<'_>, done: impl Fn(&Self) -> bool) -> Poll<io::Result<()>> {
-        loop {
+        for _ in 0..ROUNDS {
             self.poll_write(cx)?;
-            let mut moved = self.reading && self.poll_read(cx)?;
+            let mut moved = self.reading && !self.dispatcher.is_full() && self.poll_read(cx)?;
             if let Poll::Ready(messages) = self.dispatcher.poll(cx, self.out.is_empty()) {
                 moved = true;
                 messages
                     .iter()
-                    .for_each(|message| self.out.extend(framed(message)));
+                    .for_each(|message| frame_into(&mut self.out, message));
             }
             if !moved {
                 return if done(self) {
@@ -235,6 +237,9 @@ impl<R: AsyncRead, W: AsyncWrite, S: McpService> Front<'_, R, W, S> {
                 };
             }
         }
+        // A flood must not keep the thread for itself, and a shutdown has to be seen.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
@@ -249,11 +254,11 @@ impl<R: AsyncRead, W: AsyncWrite, S: McpService> Front<'_, R, W, S> {
         self.out.clear();
         self.out.shrink_to(64 * 1024);
         self.written = 0;
-        if self.unflushed {
-            if let Poll::Ready(flushed) = self.writer.as_mut().poll_flush(cx) {
-                flushed?;
-                self.unflushed = false;
-            }
+        if self.unflushed
+            && let Poll::Ready(flushed) = self.writer.as_mut().poll_flush(cx)
+        {
+            flushed?;
+            self.unflushed = false;
         }
         Ok(())
     }
@@ -306,7 +311,7 @@ impl<R: AsyncRead, W: AsyncWrite, S: McpService> Front<'_, R, W, S> {
             self.dispatcher.receive(Message::error(Some(&answered), &error));
         } else {
             let refusal = ErrorObject::new(error.code(), error.to_string());
-            self.out.extend(framed(&Message::error(id, &refusal)));
+            frame_into(&mut self.out, &Message::error(id, &refusal));
         }
     }
 }

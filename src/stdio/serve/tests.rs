@@ -42,7 +42,12 @@ impl Client {
 
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        self.lines.read_line(&mut line).await.unwrap();
+        // A deadline, so that what should come and does not is a failure and no hang.
+        let reading = self.lines.read_line(&mut line);
+        tokio::time::timeout(Duration::from_secs(20), reading)
+            .await
+            .expect("no line came")
+            .unwrap();
         line.trim_end_matches('\n').into()
     }
 
@@ -90,6 +95,7 @@ fn answer(message: &Message) -> Handling {
     ready(Ok(Reply::one(message.answer(Ok(&json!({}))).unwrap())))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is a handler")]
 fn polite(message: Message) -> Handling {
     match message.kind() {
         Kind::Request => answer(&message),
@@ -451,7 +457,7 @@ async fn serves_on_any_pipes() {
     serve_on(
         reader,
         &mut out,
-        tower::service_fn(|message| polite(message)),
+        tower::service_fn(polite),
         std::future::pending(),
     )
     .await

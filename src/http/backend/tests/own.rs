@@ -92,6 +92,21 @@ async fn session_and_negotiated_version_are_kept() {
     }
 }
 
+/// Case 78 and row 4 of the wire notes: whoever waits behind a pipe knows an answer by its id.
+#[tokio::test]
+async fn an_error_without_an_id_answers_the_request() {
+    let error =
+        r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found","x":1.0},"id":null}"#;
+    let headers = [("content-type", "application/json")];
+    let (backend, _) = backend([answer(404, &headers, whole(&[error]))]);
+    let reply = backend.oneshot(Client::default().sends(CALL)).await.unwrap();
+    assert_eq!(super::status(&reply), 404);
+    assert_eq!(
+        one(reply).as_json(),
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found","x":1.0}}"#
+    );
+}
+
 #[tokio::test]
 async fn modern_requests_carry_their_own_version_and_routing() {
     let (backend, asked) = backend([
@@ -245,4 +260,36 @@ async fn a_refused_get_leaves_the_stream_idle_until_the_next_session() {
         backend.clone().oneshot(client.sends(json)).await.unwrap();
     }
     assert!(assert_ready!(waiting.poll()).unwrap().is_ok());
+}
+
+/// A stream of an earlier session says nothing in the next one.
+#[tokio::test(start_paused = true)]
+async fn a_new_session_takes_the_place_of_the_old_one() {
+    let second = answer(
+        200,
+        &[("content-type", "application/json"), ("mcp-session-id", "s2")],
+        whole(&[ANSWER]),
+    );
+    let (backend, asked) = backend([
+        initialized(),
+        accepted(),
+        events(endless(&[&format!("id: 3\n{NOTE}")])),
+        second,
+        accepted(),
+        events(endless(&[NOTE])),
+    ]);
+    let client = Client::default();
+    let listen = backend.clone().oneshot(client.says(Message::listen()));
+    let mut stream = many(listen.await.unwrap());
+    for session in ["s1", "s2"] {
+        for json in [INITIALIZE, INITIALIZED] {
+            backend.clone().oneshot(client.sends(json)).await.unwrap();
+        }
+        let mut waiting = task::spawn(stream.next());
+        assert!(assert_ready!(waiting.poll()).unwrap().is_ok());
+        drop(waiting);
+        assert_eq!(asked.header("mcp-session-id").unwrap(), session);
+        assert_eq!(asked.header("last-event-id"), None);
+    }
+    assert_eq!(asked.len(), 6);
 }
