@@ -24,7 +24,7 @@ pub(super) fn title(paint: Paint) -> String {
     let head = paint.ink(Ink::Bold, "mcp-interceptors demo");
     let name = |name| paint.ink(Ink::Bold, name);
     format!(
-        "\n{head}: five calls from a client to a server, through three interceptors\n\n  \
+        "\n{head}: five calls through three interceptors\n\n  \
          client ──▶ {} ──▶ {} ──▶ {} ──▶ server\n             {}\n",
         name("secret-redactor"),
         name("tool-policy"),
@@ -35,8 +35,8 @@ pub(super) fn title(paint: Paint) -> String {
 
 pub(super) fn served(url: &str, paint: Paint) -> String {
     format!(
-        "{}\n  Point an MCP client at {}: it finds the tools echo, open_issue, read_file\n  and \
-         delete_file. Each decision of the interceptors is shown here. Ctrl-C ends it.\n\n",
+        "{}\n  Point an MCP client at {}\n  It finds the tools echo, open_issue, read_file and \
+         delete_file. What the\n  interceptors decide is shown here. Ctrl-C ends it.\n\n",
         title(paint),
         paint.ink(Ink::Bold, url)
     )
@@ -153,7 +153,7 @@ fn decisions(out: &mut String, label: &str, seen: &Seen, phase: Phase, paint: Pa
 
 /// The records in the order of the run. A report has sinks last, since they end last; on the way back they are
 /// handed their event before the mutators run.
-fn in_order(report: &Report) -> Vec<&Record> {
+pub(super) fn in_order(report: &Report) -> Vec<&Record> {
     let mut records: Vec<_> = report.records.iter().collect();
     if report.phase == Phase::Response {
         records.sort_by_key(|record| match record.kind {
