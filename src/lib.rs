@@ -27,3 +27,8 @@ pub use builder::ServiceBuilderExt;
 pub use service::{McpService, check};
 /// The error of the stack: tower's own.
 pub use tower::BoxError;
+
+/// The examples of the README compile.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,7 +3,7 @@
 //! Each is a struct with a builder's methods that becomes an
 //! [`Interceptor`](crate::interceptor::Interceptor) with `into()`:
 //!
-//! * [`SecretRedactor`](SecretRedactor) (feature `redact`), a mutator: keeps credentials out of what passes.
+//! * `SecretRedactor` (feature `redact`), a mutator: keeps credentials out of what passes.
 //! * [`ToolPolicy`], a validator: which tools may be called.
 //! * [`AuditLog`], an observer and a sink: a line of JSON for each decision.
 //!

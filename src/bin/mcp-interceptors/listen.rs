@@ -28,13 +28,12 @@ impl Front {
             .await
             .map_err(|error| Failure::usage(format!("--listen {address}: {error}")))?
             .collect();
-        if let Some(remote) = addresses.iter().find(|address| !address.ip().is_loopback()) {
-            if !access.allow_remote {
-                return Err(Failure::usage(format!(
-                    "other machines reach {remote}, and nothing here asks them who they are: listen on \
+        let remote = addresses.iter().find(|address| !address.ip().is_loopback());
+        if let (Some(remote), false) = (remote, access.allow_remote) {
+            return Err(Failure::usage(format!(
+                "other machines reach {remote}, and nothing here asks them who they are: listen on \
                      127.0.0.1, or add --allow-remote if that is meant"
-                )));
-            }
+            )));
         }
         let failed = |error: std::io::Error| Failure::new(format!("cannot listen on {address}"), &error);
         let listener = TcpListener::bind(&*addresses).await.map_err(failed)?;

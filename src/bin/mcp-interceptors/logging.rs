@@ -7,12 +7,19 @@ use tracing_subscriber::EnvFilter;
 /// The target of the program's own lines. The crate's are those of its modules.
 pub(crate) const PROGRAM: &str = "program";
 
-/// Starts logging: what `RUST_LOG` says, else warnings and what the program itself has to say.
-pub(crate) fn start() {
+/// Starts logging: what `RUST_LOG` says, else warnings and what the program itself has to say. The
+/// demonstration shows by itself what interceptors decide: there it is errors.
+pub(crate) fn start(is_demo: bool) {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV)
         .ok()
         .filter(|asked| !asked.is_empty());
-    let default = || EnvFilter::new(format!("warn,{PROGRAM}=info"));
+    let default = || {
+        EnvFilter::new(if is_demo {
+            "error".into()
+        } else {
+            format!("warn,{PROGRAM}=info")
+        })
+    };
     let (filter, wrong) = match asked.map(|asked| EnvFilter::try_new(&asked)) {
         Some(Ok(filter)) => (filter, None),
         Some(Err(error)) => (default(), Some(error)),

@@ -22,7 +22,7 @@ use crate::{
 fn main() -> ExitCode {
     // Prints help, the version or what is wrong with the arguments, and exits: 0 or 2.
     let cli = Cli::parse();
-    logging::start();
+    logging::start(matches!(&cli.command, Command::Demo(_)));
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

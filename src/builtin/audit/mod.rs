@@ -22,9 +22,9 @@ use self::writer::Writer;
 /// what the message said.
 ///
 /// It is two things. As an [`Observer`] it writes the lines, of what was blocked as well. As an interceptor, a
-/// sink on every event, it sees to it that there is a line for each message, also for those that no other
-/// interceptor hooks, and adds which tool or prompt a message was about. Without the sink there are lines for
-/// hooked events alone.
+/// sink on requests and answers, it sees to it that each of them leaves a line, also those that no other
+/// interceptor hooks, and adds which tool or prompt was called. Without the sink, and for notifications, there
+/// are lines for what others hook alone.
 ///
 /// ```
 /// use mcp_interceptors::{builtin::AuditLog, chain::Chain};
@@ -97,11 +97,11 @@ impl Observer for AuditLog {
     }
 }
 
-/// The sink that makes every message leave a line.
+/// The sink that makes every request and answer leave a line.
 impl From<AuditLog> for Interceptor {
     fn from(_: AuditLog) -> Self {
         Interceptor::sink("audit-log")
-            .description("Makes every message leave a line in the audit log")
+            .description("Makes every request and answer leave a line in the audit log")
             .on("*")
             .and("initialize")
             .and("server/discover")

@@ -114,6 +114,8 @@ impl SecretPatterns {
     /// The catalogue.
     #[must_use]
     pub fn new() -> Self {
+        // Here and not with the first message: it takes some milliseconds.
+        LazyLock::force(&CATALOGUE);
         Self {
             catalogue: true,
             own: Arc::default(),

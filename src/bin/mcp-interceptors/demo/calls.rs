@@ -5,6 +5,7 @@ use mcp_interceptors::{
     chain::Report,
     message::{Id, Message},
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -16,6 +17,13 @@ pub(super) struct Call {
     pub(super) title: &'static str,
     pub(super) request: Message,
     pub(super) expect: fn(&Message, &Seen) -> Result<&'static str, String>,
+}
+
+/// The name first, as people write it.
+#[derive(Serialize)]
+struct Params {
+    name: &'static str,
+    arguments: Value,
 }
 
 /// What there was to see of it.
@@ -33,9 +41,7 @@ impl Seen {
 }
 
 pub(super) fn all() -> Result<Vec<Call>, Failure> {
-    let call = |id: i64, tool: &str, arguments: Value| {
-        request(id, "tools/call", &json!({"name": tool, "arguments": arguments}))
-    };
+    let call = |id: i64, name, arguments| request(id, "tools/call", &Params { name, arguments });
     let issue = format!("CI cannot push with {}", secrets::token());
     Ok(vec![
         Call {
@@ -110,7 +116,7 @@ fn same(what: &str, is: &str, must: &str) -> Result<(), String> {
     }
 }
 
-fn request(id: i64, method: &str, params: &Value) -> Result<Message, Failure> {
+fn request(id: i64, method: &str, params: &impl Serialize) -> Result<Message, Failure> {
     Message::request(&Id::from(id), method, params).map_err(|error| Failure::new("a request", &error))
 }
 

@@ -9,7 +9,7 @@ use mcp_interceptors::{
 
 use super::{
     paint::{Ink, Paint, escaped},
-    print::{decision, time},
+    print::{decision, in_order, time},
     show,
 };
 
@@ -36,7 +36,7 @@ impl Observer for Live {
             paint.ink(Ink::Dim, arrow),
             paint.ink(Ink::Bold, &event)
         );
-        for record in &report.records {
+        for record in in_order(report) {
             let (ink, what) = decision(record);
             // Writing to a string cannot fail.
             let _ = writeln!(

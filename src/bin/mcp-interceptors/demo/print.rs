@@ -24,7 +24,7 @@ pub(super) fn title(paint: Paint) -> String {
     let head = paint.ink(Ink::Bold, "mcp-interceptors demo");
     let name = |name| paint.ink(Ink::Bold, name);
     format!(
-        "\n{head}: five calls from a client to a server, through three interceptors\n\n  \
+        "\n{head}: five calls through three interceptors\n\n  \
          client ──▶ {} ──▶ {} ──▶ {} ──▶ server\n             {}\n",
         name("secret-redactor"),
         name("tool-policy"),
@@ -35,8 +35,8 @@ pub(super) fn title(paint: Paint) -> String {
 
 pub(super) fn served(url: &str, paint: Paint) -> String {
     format!(
-        "{}\n  Point an MCP client at {}: it finds the tools echo, open_issue, read_file\n  and \
-         delete_file. Each decision of the interceptors is shown here. Ctrl-C ends it.\n\n",
+        "{}\n  Point an MCP client at {}\n  It finds the tools echo, open_issue, read_file and \
+         delete_file. What the\n  interceptors decide is shown here. Ctrl-C ends it.\n\n",
         title(paint),
         paint.ink(Ink::Bold, url)
     )
@@ -90,7 +90,7 @@ pub(super) fn end(wrong: usize, paint: Paint) -> String {
     }
     format!(
         "\n{} To put the same in front of a server of yours:\n\n  \
-         mcp-interceptors proxy --stdio --redact-secrets --deny-tool 'delete_*' -- COMMAND\n\n",
+         mcp-interceptors proxy --stdio --redact-secrets -- COMMAND\n\n",
         paint.ink(Ink::Good, "All five calls went as they must.")
     )
 }
@@ -134,22 +134,26 @@ fn decisions(out: &mut String, label: &str, seen: &Seen, phase: Phase, paint: Pa
         let (ink, what) = decision(record);
         let time = time(record.duration);
         let name = format!("{:<17}", record.interceptor);
-        // Name, decision and time make one line of the whole width.
+        // Name, decision and time make one line of the whole width; the rest of a long reason goes below.
         let space = WIDTH - INDENT - 17 - 9;
-        let what = paint.wrapped(&what, space, 1, &[]).concat();
-        let gap = " ".repeat(space.saturating_sub(what.chars().count()));
-        let line = format!(
-            "{name}{}{gap}{}",
-            paint.ink(ink, &what),
+        let lines = Paint::new(false).wrapped(&what, space, MAX_LINES, &[]);
+        let mut lines = lines.iter().map(|line| line.trim_end());
+        let first = format!("{:<space$}", lines.next().unwrap_or_default());
+        let first = format!(
+            "{name}{}{}",
+            paint.ink(ink, &first),
             paint.ink(Ink::Dim, &format!("{time:>9}"))
         );
-        row(out, if number == 0 { label } else { "" }, &line, paint);
+        row(out, if number == 0 { label } else { "" }, &first, paint);
+        for more in lines {
+            row(out, "", &format!("{:<17}{}", "", paint.ink(ink, more)), paint);
+        }
     }
 }
 
 /// The records in the order of the run. A report has sinks last, since they end last; on the way back they are
 /// handed their event before the mutators run.
-fn in_order(report: &Report) -> Vec<&Record> {
+pub(super) fn in_order(report: &Report) -> Vec<&Record> {
     let mut records: Vec<_> = report.records.iter().collect();
     if report.phase == Phase::Response {
         records.sort_by_key(|record| match record.kind {
@@ -200,7 +204,8 @@ fn redacted(info: Option<&str>) -> Option<String> {
 /// A duration in at most eight characters.
 pub(super) fn time(duration: Duration) -> String {
     match duration.as_micros() {
-        micros @ 0..10_000 => format!("{micros} µs"),
+        micros @ 0..1_000 => format!("{micros} µs"),
+        micros @ 1_000..10_000 => format!("{}.{} ms", micros / 1_000, micros / 100 % 10),
         micros @ 10_000..10_000_000 => format!("{} ms", micros / 1_000),
         micros => format!("{} s", micros / 1_000_000),
     }
@@ -214,7 +219,8 @@ mod tests {
     fn times_are_short() {
         for (micros, text) in [
             (0, "0 µs"),
-            (9_999, "9999 µs"),
+            (999, "999 µs"),
+            (9_999, "9.9 ms"),
             (10_000, "10 ms"),
             (12_000_000, "12 s"),
         ] {

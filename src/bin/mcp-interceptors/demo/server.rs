@@ -7,7 +7,7 @@ use std::{
 
 use mcp_interceptors::{
     McpService,
-    message::{ErrorObject, Kind, Message},
+    message::{ErrorObject, Kind, Message, Payload},
     reply::Reply,
 };
 use serde_json::{Value, json};
@@ -62,16 +62,19 @@ impl Server {
     }
 }
 
-fn answer(request: &Message) -> Result<Value, ErrorObject> {
+fn answer(request: &Message) -> Result<Payload, ErrorObject> {
     match request.method() {
-        Some("initialize") => Ok(initialize(request)),
-        Some("ping") => Ok(json!({})),
-        Some("tools/list") => Ok(json!({"tools": [
-            tool("echo", "Says what it is told", "text"),
-            tool("open_issue", "Opens an issue", "text"),
-            tool("read_file", "Reads a file", "path"),
-            tool("delete_file", "Deletes a file", "path"),
-        ]})),
+        Some("initialize") => json(initialize(request).to_string()),
+        Some("ping") => json("{}".into()),
+        Some("tools/list") => {
+            let tools = [
+                tool("echo", "Says what it is told", "text"),
+                tool("open_issue", "Opens an issue", "text"),
+                tool("read_file", "Reads a file", "path"),
+                tool("delete_file", "Deletes a file", "path"),
+            ];
+            json(format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
+        }
         Some("tools/call") => call(request),
         _ => Err(ErrorObject::new(-32601, "there is no such method here")),
     }
@@ -89,15 +92,18 @@ fn initialize(request: &Message) -> Value {
     })
 }
 
-fn tool(name: &str, description: &str, argument: &str) -> Value {
-    json!({
-        "name": name,
-        "description": description,
-        "inputSchema": {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]},
-    })
+fn tool(name: &str, description: &str, argument: &str) -> String {
+    let schema =
+        json!({"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]});
+    format!(r#"{{"name":"{name}","description":"{description}","inputSchema":{schema}}}"#)
 }
 
-fn call(request: &Message) -> Result<Value, ErrorObject> {
+/// Members in the order of the text, as a person would write them.
+fn json(text: String) -> Result<Payload, ErrorObject> {
+    Payload::from_json(text).map_err(|_| ErrorObject::new(-32603, "the server has a bug"))
+}
+
+fn call(request: &Message) -> Result<Payload, ErrorObject> {
     let argument = |name: &str| {
         let found = request
             .payload()
@@ -120,5 +126,8 @@ fn call(request: &Message) -> Result<Value, ErrorObject> {
         Some("delete_file") => format!("deleted {}", argument("path")?),
         _ => return Err(ErrorObject::new(-32602, "there is no such tool here")),
     };
-    Ok(json!({"content": [{"type": "text", "text": text}]}))
+    json(format!(
+        r#"{{"content":[{{"type":"text","text":{}}}]}}"#,
+        Value::from(text)
+    ))
 }
