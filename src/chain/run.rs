@@ -244,6 +244,11 @@ impl<'a> Run<'a> {
         if was == JsonKind::Object && kind != JsonKind::Object {
             return Err(Failure::Malformed("the payload must stay an object".into()));
         }
+        // `"params":null` may become an object, and nothing else: the message would be none any more.
+        let is_params = self.subject.phase == Phase::Request && was == JsonKind::Null;
+        if is_params && !matches!(kind, JsonKind::Null | JsonKind::Object) {
+            return Err(Failure::Malformed("the payload must be an object or null".into()));
+        }
         protected::keep(self.subject.phase, &self.payload, new, self.chain.freed())
     }
 
