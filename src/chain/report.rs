@@ -2,11 +2,12 @@
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{DecisionId, Failure};
+use super::{DecisionId, Entry, Failure};
 use crate::{
     interceptor::{
         AbortKind, AbortedAt, ChainResult, ChainStatus, InterceptorType, Mode, Outcome, Phase, SinkResult,
@@ -208,8 +209,16 @@ impl PendingReport {
 impl Drop for PendingReport {
     fn drop(&mut self) {
         let report = self.report.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for observer in self.observers.iter() {
-            observer.report(report);
+        tell(&self.observers, report);
+    }
+}
+
+/// Tells the observers. One that panics costs nobody else anything.
+pub(crate) fn tell(observers: &[Arc<dyn Observer>], report: &Report) {
+    for observer in observers {
+        let told = catch_unwind(AssertUnwindSafe(|| observer.report(report)));
+        if told.is_err() {
+            tracing::error!(decision = %report.decision, "an observer of the chain panicked");
         }
     }
 }
