@@ -74,6 +74,18 @@ pub struct Blocked {
     pub reason: String,
 }
 
+impl Blocked {
+    /// The block of a sink that must record and cannot.
+    pub(crate) fn not_recorded(entry: &Entry, why: &Failure) -> Self {
+        Self {
+            interceptor: entry.name.clone(),
+            is_remote: entry.server.is_some(),
+            kind: BlockKind::NotRecorded,
+            reason: why.to_string(),
+        }
+    }
+}
+
 /// What kind of block a [`Blocked`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -318,8 +318,17 @@ impl<'a> Run<'a> {
     fn sink(&mut self) -> Result<(), Blocked> {
         for &index in &self.plan.sinks {
             let entry = self.entry(index);
-            if self.concerns(entry) {
-                self.audit(index, entry);
+            if !self.concerns(entry) {
+                continue;
+            }
+            match &self.unreadable {
+                // One that must record and cannot read has not recorded.
+                Some(why) if entry.must_record() => {
+                    let blocked = Blocked::not_recorded(entry, why);
+                    self.records.push(invoke::unread(entry, why));
+                    return Err(blocked);
+                }
+                _ => self.audit(index, entry),
             }
         }
         Ok(())
