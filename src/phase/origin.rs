@@ -34,6 +34,10 @@ impl Origin {
         self.request = Some(message.payload().detached());
     }
 
+    pub(super) fn request(&self) -> Option<&Payload> {
+        self.request.as_ref()
+    }
+
     pub(super) fn hash(&self) -> u64 {
         self.hash
     }

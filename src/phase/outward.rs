@@ -75,9 +75,8 @@ impl<S: McpService> Outward<S> {
                     .is_some_and(|head| !head.status.is_success());
                 match &self.origin {
                     Some(origin) if !failed && self.bound.hooks_answer_to(origin) => {
-                        let about = Message::listen().with_exchange(Arc::clone(&self.exchange));
                         // Its head describes a body that is not sent.
-                        return Ok(Reply::one(self.bound.unreadable(origin, &about)));
+                        return Ok(Reply::one(self.bound.unreadable(origin, &self.exchange)));
                     }
                     None if !failed && self.is_listen => {
                         return Err(Box::pin(async {
@@ -92,7 +91,11 @@ impl<S: McpService> Outward<S> {
     }
 
     fn look(&self, message: &Message) -> Look {
-        self.bound.look(message, self.origin.as_ref())
+        let look = self.bound.look(message, self.origin.as_ref());
+        if matches!(look, Look::Pass) {
+            self.bound.past_validation(message);
+        }
+        look
     }
 
     /// What becomes of one outward message; `None` when it must not be delivered.

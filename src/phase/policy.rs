@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use super::{block, origin::Origin};
 use crate::{
-    chain::{BlockKind, Chain, ChainSource, Flow, Plan, Side, Step, Steps, Subject, run},
+    chain::{Chain, ChainSource, Flow, Plan, Side, Steps, Subject, run},
     interceptor::Phase,
-    message::{Asked, Kind, Message},
+    message::{Asked, Exchange, Kind, Message},
 };
 
 /// A chain, and which of its steps a layer takes.
@@ -122,7 +122,17 @@ impl Bound {
         if let Some(asked) = message.in_reply_to() {
             let plan = self.plan(asked.method_hash(), asked.method().as_bytes(), Phase::Response);
             return match plan {
-                Some(plan) if hooked(plan) => Look::Hooked(Phase::Response, Some(Arc::clone(asked))),
+                Some(plan) if hooked(plan) => {
+                    // Who marked the answer need not have kept the request.
+                    let kept = origin
+                        .filter(|origin| asked.payload().is_none() && origin.is_answered_by(message))
+                        .and_then(Origin::request);
+                    let asked = match kept {
+                        Some(request) => Arc::new(Asked::clone(asked).with_payload(request.clone())),
+                        None => Arc::clone(asked),
+                    };
+                    Look::Hooked(Phase::Response, Some(asked))
+                }
                 _ => Look::Pass,
             };
         }
@@ -201,18 +211,32 @@ impl Bound {
                 Verdict::Block(answer)
             }
             None => {
-                if steps.has(Step::Validate) {
-                    if let Some(deferred) = message.deferred() {
-                        deferred.release();
-                    }
-                }
+                self.past_validation(&message);
                 Verdict::Pass(message)
             }
         }
     }
 
+    /// Lets go what sinks further in have left with a message, where this layer is the one that validates:
+    /// also where no validator concerns the message, as then none further out will.
+    pub(super) fn past_validation(&self, message: &Message) {
+        if matches!(self.part, Part::All(_) | Part::Validate) {
+            if let Some(deferred) = message.deferred() {
+                deferred.release();
+            }
+        }
+    }
+
     /// The answer in place of a reply that is hooked and cannot be read.
-    pub(super) fn unreadable(&self, origin: &Origin, exchange: &Message) -> Message {
-        block::unreadable(&origin.to_asked(), exchange, BlockKind::ValidationFailed)
+    pub(super) fn unreadable(&self, origin: &Origin, exchange: &Arc<Exchange>) -> Message {
+        let asked = origin.to_asked();
+        let first = self
+            .plan(origin.hash(), origin.method(), Phase::Response)
+            .and_then(Plan::first);
+        let report = self.chain.refusal(asked.method(), first, Arc::clone(exchange));
+        let answer = block::unreadable(&asked, exchange, report.decision);
+        // Nothing runs off the path, so nothing can fail to be recorded.
+        _ = self.chain.dispatch(report, Vec::new(), None);
+        answer
     }
 }
