@@ -220,10 +220,10 @@ impl Bound {
     /// Lets go what sinks further in have left with a message, where this layer is the one that validates:
     /// also where no validator concerns the message, as then none further out will.
     pub(super) fn past_validation(&self, message: &Message) {
-        if matches!(self.part, Part::All(_) | Part::Validate) {
-            if let Some(deferred) = message.deferred() {
-                deferred.release();
-            }
+        if matches!(self.part, Part::All(_) | Part::Validate)
+            && let Some(deferred) = message.deferred()
+        {
+            deferred.release();
         }
     }
 
