@@ -423,7 +423,7 @@ proptest! {
         let mut expected = value(&text);
         let pointers = pointers(&expected);
         let pointer = at.get(&pointers).clone();
-        let mut payload = Payload::from_json(text.clone()).unwrap();
+        let mut payload = Payload::from_json(text).unwrap();
         // Something new inside of it.
         let inside = match expected.pointer_mut(&pointer).unwrap() {
             Value::Array(items) => {

@@ -158,8 +158,8 @@ async fn go_001_go_002_a_failure_that_is_passed_over_is_recorded_as_one() {
 }
 
 /// An interceptor that answers with whatever it is given.
-fn answering(builder: Interceptor, outcome: Outcome) -> Interceptor {
-    let descriptor = builder.descriptor().clone();
+fn answering(of: &Interceptor, outcome: Outcome) -> Interceptor {
+    let descriptor = of.descriptor().clone();
     Interceptor::new(
         descriptor,
         tower::service_fn(move |_: Invocation| {
@@ -185,20 +185,20 @@ async fn py_033_ts_124_an_answer_of_another_type_is_a_failure() {
         builder.handler(|| async { None::<Payload> })
     };
     for wrong in [change.clone(), recorded.clone()] {
-        let result = run([answering(validator(false), wrong.clone())]).await;
+        let result = run([answering(&validator(false), wrong.clone())]).await;
         assert_eq!(result.status, ChainStatus::ValidationFailed, "{wrong:?}");
-        let result = run([answering(validator(true), wrong.clone())]).await;
+        let result = run([answering(&validator(true), wrong.clone())]).await;
         assert_eq!(result.status, ChainStatus::Success, "{wrong:?}");
         assert_eq!(final_payload(&result), Some(json!({"original": true})));
     }
     for wrong in [verdict, recorded] {
-        let result = run([answering(mutator(false), wrong.clone())]).await;
+        let result = run([answering(&mutator(false), wrong.clone())]).await;
         assert_eq!(result.status, ChainStatus::MutationFailed, "{wrong:?}");
-        let result = run([answering(mutator(true), wrong.clone())]).await;
+        let result = run([answering(&mutator(true), wrong.clone())]).await;
         assert_eq!(result.status, ChainStatus::Success, "{wrong:?}");
     }
     let sink = sink("s").handler(|| async {});
-    let result = run([answering(sink, change)]).await;
+    let result = run([answering(&sink, change)]).await;
     assert_eq!(result.status, ChainStatus::Success);
     assert_eq!(
         result.results[0].outcome(),

@@ -37,6 +37,12 @@ fn value(message: &Message) -> Value {
     serde_json::from_str(message.as_json()).unwrap()
 }
 
+/// With a deadline: a test that waits in vain must end.
+async fn within<T>(waiting: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(std::time::Duration::from_secs(10), waiting).await;
+    done.expect("nothing happened in ten seconds")
+}
+
 type Spawned<L> = (
     tower_test::mock::Spawn<L>,
     tower_test::mock::Handle<Message, Reply>,
@@ -54,7 +60,7 @@ async fn go_010_go_022_cs_005_ts_075_a_blocked_call_is_a_tool_error_and_the_back
         .handler(|| async { ValidationResult::fail("Blocked!") });
     let (mut service, mut backend) = mock::spawn_layer(ValidationLayer::new(chain([no])));
     tokio_test::assert_ready_ok!(service.poll_ready());
-    let reply = one(service.call(call("x")).await.unwrap());
+    let reply = one(within(service.call(call("x"))).await.unwrap());
     let text = value(&reply)["result"]["content"][0]["text"]
         .as_str()
         .unwrap()
@@ -83,7 +89,7 @@ async fn ts_029_ts_054_with_the_json_rpc_surface_a_blocked_call_is_an_error_that
         .unwrap();
     let (mut service, _backend) = mock::spawn_layer(ValidationLayer::new(chain));
     tokio_test::assert_ready_ok!(service.poll_ready());
-    let reply = value(&one(service.call(call("x")).await.unwrap()));
+    let reply = value(&one(within(service.call(call("x"))).await.unwrap()));
     assert_eq!(reply["error"]["code"], -32602);
     assert_eq!(reply["error"]["data"]["kind"], "blocked");
     let findings = json!([{"interceptor": "blocker", "severity": "error", "message": "Blocked!"}]);
@@ -153,7 +159,7 @@ async fn go_014_cs_019_a_mutator_that_fails_hides_why() {
         .handler(|| async { Err::<Option<Payload>, _>("password=hunter2") });
     let (mut service, mut backend) = mock::spawn_layer(MutationLayer::new(chain([crash])));
     tokio_test::assert_ready_ok!(service.poll_ready());
-    let reply = one(service.call(call("x")).await.unwrap());
+    let reply = one(within(service.call(call("x"))).await.unwrap());
     let text = value(&reply)["result"]["content"][0]["text"]
         .as_str()
         .unwrap()
@@ -207,7 +213,7 @@ async fn go_025_an_audit_does_not_block() {
         assert_request_eq!(backend, call("x")).send_response(Reply::one(answer("x")));
     });
     assert_eq!(one(reply.unwrap()), answer("x"));
-    assert_eq!(receiver.recv().await, Some(()));
+    assert_eq!(within(receiver.recv()).await, Some(()));
 }
 
 #[tokio::test]
@@ -230,7 +236,7 @@ async fn go_026_interceptors_are_told_who_calls() {
         assert_request_eq!(backend, call("x")).send_response(Reply::one(answer("x")));
     });
     reply.unwrap();
-    let context = receiver.recv().await.unwrap();
+    let context = within(receiver.recv()).await.unwrap();
     assert_eq!(context.principal, Some(Principal::user("test-user")));
     assert_eq!(context.session_id.as_deref(), Some("s-1"));
 }

@@ -179,7 +179,7 @@ async fn py_019_py_063_to_py_067_ts_022_a_hook_can_be_narrowed_and_never_widened
 async fn a_timeout_can_be_overridden() {
     let slow = validator("v")
         .timeout(Duration::from_secs(5))
-        .handler(|| pending::<bool>());
+        .handler(pending::<bool>);
     let chain = with(slow, Overrides::new().timeout(Duration::from_millis(20)));
     let result = chain.execute(request(json!({}))).await;
     assert_eq!(

@@ -104,9 +104,9 @@ async fn py_020_ts_082_a_list_of_names_selects() {
 }
 
 /// Puts its configuration into the payload.
-fn configured(name: &str, config: Option<Value>) -> Interceptor {
+fn configured(name: &str, config: Option<&Value>) -> Interceptor {
     let builder = mutator(name);
-    let builder = match &config {
+    let builder = match config {
         Some(config) => builder.config(config),
         None => builder,
     };
@@ -123,8 +123,8 @@ fn configured(name: &str, config: Option<Value>) -> Interceptor {
 #[tokio::test]
 async fn py_020_py_026_ts_024_each_interceptor_gets_its_own_configuration() {
     let chain = chain([
-        configured("declared", Some(json!({"by": "builder"}))),
-        configured("replaced", Some(json!({"by": "builder"}))),
+        configured("declared", Some(&json!({"by": "builder"}))),
+        configured("replaced", Some(&json!({"by": "builder"}))),
         configured("checked", None),
         configured("none", None),
     ]);

@@ -102,10 +102,6 @@ pub(crate) fn request(payload: Value) -> ChainParams {
     ChainParams::new(CALL, Phase::Request, payload)
 }
 
-pub(crate) fn response(payload: Value) -> ChainParams {
-    ChainParams::new(CALL, Phase::Response, payload)
-}
-
 /// Runs the request phase of `tools/call` with `{"original":true}`.
 pub(crate) async fn run(interceptors: impl IntoIterator<Item = Interceptor>) -> ChainResult {
     chain(interceptors)

@@ -18,11 +18,11 @@ use crate::support::{
 const MS: Duration = Duration::from_millis(1);
 
 fn hanging_mutator(name: &str) -> Interceptor {
-    mutator(name).handler(|| pending::<Option<Payload>>())
+    mutator(name).handler(pending::<Option<Payload>>)
 }
 
 fn hanging_validator(name: &str) -> Interceptor {
-    validator(name).handler(|| pending::<bool>())
+    validator(name).handler(pending::<bool>)
 }
 
 #[tokio::test(start_paused = true)]
@@ -43,7 +43,7 @@ async fn py_014_ts_017_ts_047_ts_125_ts_126_the_budget_of_the_phase_ends_in_time
 async fn cs_020_go_018_ts_023_an_own_timeout_is_a_failure_of_the_interceptor() {
     let slow = mutator("slow")
         .timeout(50 * MS)
-        .handler(|| pending::<Option<Payload>>());
+        .handler(pending::<Option<Payload>>);
     let started = Instant::now();
     let result = chain([slow]).execute(request(json!({}))).await;
     assert_eq!(started.elapsed(), 50 * MS);
@@ -57,11 +57,11 @@ async fn cs_020_go_018_ts_023_an_own_timeout_is_a_failure_of_the_interceptor() {
 #[tokio::test(start_paused = true)]
 async fn go_017_a_validator_that_times_out_blocks_and_with_fail_open_does_not() {
     let slow = || validator("slow").timeout(5 * MS);
-    let result = chain([slow().handler(|| pending::<bool>())])
+    let result = chain([slow().handler(pending::<bool>)])
         .execute(request(json!({})))
         .await;
     assert_eq!(result.status, ChainStatus::ValidationFailed);
-    let result = chain([slow().fail_open().handler(|| pending::<bool>())])
+    let result = chain([slow().fail_open().handler(pending::<bool>)])
         .execute(request(json!({})))
         .await;
     assert_eq!(result.status, ChainStatus::Success);
@@ -70,9 +70,7 @@ async fn go_017_a_validator_that_times_out_blocks_and_with_fail_open_does_not() 
 #[tokio::test(start_paused = true)]
 async fn only_active_work_that_must_not_fail_becomes_a_timeout() {
     let chain = chain([
-        mutator("open")
-            .fail_open()
-            .handler(|| pending::<Option<Payload>>()),
+        mutator("open").fail_open().handler(pending::<Option<Payload>>),
         noting_mutator(mutator("quick").priority(1), &Log::default()),
         noting_validator(validator("checks"), &Log::default()),
     ]);
@@ -90,14 +88,10 @@ async fn audits_and_sinks_have_their_own_budget_and_never_become_a_timeout() {
         .interceptor(
             mutator("audit-m")
                 .mode(Mode::Audit)
-                .handler(|| pending::<Option<Payload>>()),
+                .handler(pending::<Option<Payload>>),
         )
-        .interceptor(
-            validator("audit-v")
-                .mode(Mode::Audit)
-                .handler(|| pending::<bool>()),
-        )
-        .interceptor(sink("sink").handler(|| pending::<()>()))
+        .interceptor(validator("audit-v").mode(Mode::Audit).handler(pending::<bool>))
+        .interceptor(sink("sink").handler(pending::<()>))
         .off_path_timeout(700 * MS)
         .build()
         .unwrap();

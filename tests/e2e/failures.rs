@@ -135,6 +135,11 @@ pub(crate) fn bad_lines_go_no_further(world: &World) -> Result<(), String> {
     let target = world.stdio_proxy(&["--url".to_owned(), backend.url.clone()], world::marker())?;
     let mut wire = Wire::open(&target)?;
     wire.handshake()?;
+    // On a pipe nobody says that the handshake's notification has arrived.
+    process::poll("the backend was greeted", process::DEADLINE, || {
+        let greeted = |body: &String| body.contains("notifications/initialized");
+        backend.bodies().iter().any(greeted).then_some(())
+    })?;
     let before = backend.bodies().len();
     for (number, (what, message, _, code, id)) in bad_messages().into_iter().enumerate() {
         let Wire::Stdio(stdio) = &mut wire else {

@@ -19,7 +19,7 @@ use tower_test::mock;
 
 use crate::{
     scripted::{chain, three},
-    support::{CALL, Log, Stack, answer, call, notification, one, request_of},
+    support::{CALL, Log, MS, Stack, answer, call, notification, one, request_of},
 };
 
 type Backend = mock::Handle<Message, Reply>;
@@ -132,7 +132,8 @@ async fn a_refusal_does_not_touch_the_inner_service() {
         if name == "sink" {
             continue; // See `overflow`.
         }
-        let reply = one(service.clone().oneshot(call()).await.unwrap());
+        let refused = tokio::time::timeout(10_000 * MS, service.clone().oneshot(call())).await;
+        let reply = one(refused.expect("it is refused at once").unwrap());
         assert!(reply.is_made_by_stack(), "{name}");
         drop(service);
         assert!(
