@@ -342,7 +342,7 @@ fn stdio_to_http_redacts_denies_and_records() {
     let blocked: Vec<_> = lines.iter().filter(|line| !line["blocked"].is_null()).collect();
     assert_eq!(blocked.len(), 1);
     // The client can name the decision that the log has.
-    let decision = blocked[0]["decision"].as_str().unwrap();
+    let decision = blocked[0]["decisionId"].as_str().unwrap();
     assert!(text_of(&answers[2]).contains(decision), "{}", answers[2]);
     assert!(
         lines

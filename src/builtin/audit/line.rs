@@ -21,7 +21,7 @@ const MAX_INFO: usize = 4096;
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
     time: String,
-    decision: String,
+    decision_id: String,
     event: Cow<'a, str>,
     phase: &'static str,
     status: &'static str,
@@ -69,7 +69,7 @@ struct Who<'a> {
 pub(super) fn of(report: &Report) -> String {
     let line = Line {
         time: rfc3339_utc(SystemTime::now()),
-        decision: report.decision.to_string(),
+        decision_id: report.decision.to_string(),
         event: clip(&report.event, MAX_NAME),
         phase: report.phase.as_str(),
         status: report.status.as_str(),

@@ -141,7 +141,7 @@ async fn a_block_has_its_reason_and_the_payload_is_nowhere() {
     assert_eq!(lines[0]["blocked"]["interceptor"], "tool-policy");
     assert_eq!(lines[0]["blocked"]["kind"], "blocked");
     assert_eq!(lines[0]["interceptors"][0]["outcome"], "blocked");
-    assert_ne!(lines[0]["decision"], lines[1]["decision"]);
+    assert_ne!(lines[0]["decisionId"], lines[1]["decisionId"]);
 }
 
 #[tokio::test]
