@@ -68,6 +68,11 @@ impl Entry {
         self.mode.is_active()
     }
 
+    /// Whether, as a sink, it stops what it cannot record. An audit stops nothing.
+    pub(crate) fn must_record(&self) -> bool {
+        self.is_active() && self.overflow == Overflow::Block
+    }
+
     /// Whether a failure of it stops the message.
     pub(crate) fn must_succeed(&self) -> bool {
         self.is_active() && !self.fail_open

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Chain, Flow, Side, Steps,
+    report::tell,
     run::{Selection, Subject, run},
 };
 use crate::{
@@ -68,9 +69,7 @@ impl Chain {
         if result.status == ChainStatus::Success {
             result.final_payload = RawValue::from_string(ran.payload.as_json().to_owned()).ok();
         }
-        for observer in self.0.observers.iter() {
-            observer.report(&report);
-        }
+        tell(&self.0.observers, &report);
         result
     }
 }

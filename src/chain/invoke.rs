@@ -21,10 +21,13 @@ pub(crate) async fn invoke(entry: &Entry, mut invocation: Invocation, deadline: 
     };
     invocation.deadline = Some(until);
     let service = entry.service.clone();
-    let running = AssertUnwindSafe(async move { service.oneshot(invocation).await }).catch_unwind();
-    let outcome = match tokio::time::timeout_at(until, running).await {
-        Err(_) => Err(whole.map_or(Failure::PhaseTimeout, Failure::Timeout)),
-        Ok(Err(panic)) => Err(Failure::Panic(panic_message(&*panic))),
+    // The clock is inside: where there is no runtime it panics, and an interceptor whose time cannot be kept
+    // has failed.
+    let running =
+        async move { tokio::time::timeout_at(until, async move { service.oneshot(invocation).await }).await };
+    let outcome = match AssertUnwindSafe(running).catch_unwind().await {
+        Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
+        Ok(Err(_)) => Err(whole.map_or(Failure::PhaseTimeout, Failure::Timeout)),
         Ok(Ok(Err(error))) => Err(Failure::Error(error.to_string())),
         Ok(Ok(Ok(outcome))) => expected(entry, outcome),
     };

@@ -48,7 +48,7 @@ mod steps;
 use std::{fmt, sync::Arc, time::Duration};
 
 use self::{builder::Settings, entry::Entry, plan::Plans, sink_queue::OffPath};
-use crate::interceptor::Phase;
+use crate::{interceptor::Phase, message::Exchange};
 
 pub use builder::{BuildError, ChainBuilder};
 pub use decision::DecisionId;
@@ -60,7 +60,7 @@ pub use report::{BlockKind, Blocked, Observer, Record, Report};
 pub(crate) use run::{Subject, run};
 pub use source::{ChainSource, SharedChain};
 pub use steps::Side;
-pub(crate) use steps::{Flow, Step, Steps};
+pub(crate) use steps::{Flow, Steps};
 
 /// An immutable chain of interceptors. Cheap to clone.
 #[derive(Clone)]
@@ -141,6 +141,28 @@ impl Chain {
 
     pub(crate) fn entry(&self, index: usize) -> &Entry {
         &self.0.entries[index]
+    }
+
+    /// The report of a reply that was refused since nobody can read it; `entry` is one that was to.
+    pub(crate) fn refusal(&self, event: &str, entry: Option<usize>, exchange: Arc<Exchange>) -> Report {
+        let entry = entry.map(|index| self.entry(index));
+        let kind = BlockKind::ValidationFailed;
+        Report {
+            decision: DecisionId::next(),
+            event: event.into(),
+            phase: Phase::Response,
+            status: kind.status(),
+            records: Vec::new(),
+            blocked: Some(Blocked {
+                interceptor: entry.map_or_else(|| "".into(), |entry| entry.name.clone()),
+                is_remote: entry.is_some_and(|entry| entry.server.is_some()),
+                kind,
+                reason: "the reply cannot be read".into(),
+            }),
+            modified: false,
+            duration: Duration::ZERO,
+            exchange,
+        }
     }
 
     pub(crate) fn freed(&self) -> &[Protected] {

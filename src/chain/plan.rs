@@ -52,6 +52,12 @@ impl Plan {
         plan
     }
 
+    /// One of those that run, to name.
+    pub(crate) fn first(&self) -> Option<usize> {
+        let mut all = self.validators.iter().chain(&self.mutators).chain(&self.sinks);
+        all.next().copied()
+    }
+
     fn is_empty(&self) -> bool {
         self.mutators.is_empty() && self.validators.is_empty() && self.sinks.is_empty()
     }

@@ -2,11 +2,12 @@
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use super::{DecisionId, Failure};
+use super::{DecisionId, Entry, Failure};
 use crate::{
     interceptor::{
         AbortKind, AbortedAt, ChainResult, ChainStatus, InterceptorType, Mode, Outcome, Phase, SinkResult,
@@ -71,6 +72,18 @@ pub struct Blocked {
     pub kind: BlockKind,
     /// The reason. For the operator; what a client is told of it is a setting.
     pub reason: String,
+}
+
+impl Blocked {
+    /// The block of a sink that must record and cannot.
+    pub(crate) fn not_recorded(entry: &Entry, why: &Failure) -> Self {
+        Self {
+            interceptor: entry.name.clone(),
+            is_remote: entry.server.is_some(),
+            kind: BlockKind::NotRecorded,
+            reason: why.to_string(),
+        }
+    }
 }
 
 /// What kind of block a [`Blocked`] is.
@@ -208,8 +221,16 @@ impl PendingReport {
 impl Drop for PendingReport {
     fn drop(&mut self) {
         let report = self.report.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for observer in self.observers.iter() {
-            observer.report(report);
+        tell(&self.observers, report);
+    }
+}
+
+/// Tells the observers. One that panics costs nobody else anything.
+pub(crate) fn tell(observers: &[Arc<dyn Observer>], report: &Report) {
+    for observer in observers {
+        let told = catch_unwind(AssertUnwindSafe(|| observer.report(report)));
+        if told.is_err() {
+            tracing::error!(decision = %report.decision, "an observer of the chain panicked");
         }
     }
 }

@@ -238,6 +238,11 @@ impl<'a> Run<'a> {
         if was == JsonKind::Object && kind != JsonKind::Object {
             return Err(Failure::Malformed("the payload must stay an object".into()));
         }
+        // `"params":null` may become an object, and nothing else: the message would be none any more.
+        let is_params = self.subject.phase == Phase::Request && was == JsonKind::Null;
+        if is_params && !matches!(kind, JsonKind::Null | JsonKind::Object) {
+            return Err(Failure::Malformed("the payload must be an object or null".into()));
+        }
         protected::keep(self.subject.phase, &self.payload, new, self.chain.freed())
     }
 
@@ -307,8 +312,17 @@ impl<'a> Run<'a> {
     fn sink(&mut self) -> Result<(), Blocked> {
         for &index in &self.plan.sinks {
             let entry = self.entry(index);
-            if self.concerns(entry) {
-                self.audit(index, entry);
+            if !self.concerns(entry) {
+                continue;
+            }
+            match &self.unreadable {
+                // One that must record and cannot read has not recorded.
+                Some(why) if entry.must_record() => {
+                    let blocked = Blocked::not_recorded(entry, why);
+                    self.records.push(invoke::unread(entry, why));
+                    return Err(blocked);
+                }
+                _ => self.audit(index, entry),
             }
         }
         Ok(())

@@ -27,11 +27,10 @@ pub(crate) struct SinkQueue {
 }
 
 impl SinkQueue {
-    /// Queues a delivery of `size` bytes. `false` when there is no room, or no runtime to run it on.
-    pub(crate) fn push(&self, off_path: &Arc<OffPath>, size: usize, job: Job) -> bool {
-        let Some(held) = off_path.hold(size) else {
-            return false;
-        };
+    /// Queues a delivery in the room that was found for it. `false` when there is no runtime to run it on.
+    pub(crate) fn push(&self, room: Room, job: Job) -> bool {
+        let off_path = Arc::clone(&room.off_path);
+        let held = room.take();
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         let mut item = (job, held);
         if let Some(sender) = &*sender {
@@ -90,28 +89,28 @@ impl OffPath {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Room for `size` bytes. A single event larger than the whole limit finds room in an empty queue.
-    fn hold(self: &Arc<Self>, size: usize) -> Option<Held> {
+    /// Room for `size` bytes; `None` when there is none, or no runtime to use it on. A single event larger
+    /// than the whole limit finds room in an empty queue.
+    pub(crate) fn room(self: &Arc<Self>, size: usize) -> Option<Room> {
+        if Handle::try_current().is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
         let before = self.bytes.fetch_add(size, Ordering::AcqRel);
         if before > 0 && before + size > self.limit {
             self.bytes.fetch_sub(size, Ordering::AcqRel);
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        self.running.fetch_add(1, Ordering::AcqRel);
-        Some(Held {
+        Some(Room {
             off_path: Arc::clone(self),
             size,
         })
     }
 
     /// Runs a task of its own, in any order. `false` as for [`SinkQueue::push`].
-    pub(crate) fn spawn(
-        self: &Arc<Self>,
-        size: usize,
-        job: impl Future<Output = ()> + Send + 'static,
-    ) -> bool {
-        let Some(held) = self.hold(size) else { return false };
+    pub(crate) fn spawn(&self, room: Room, job: impl Future<Output = ()> + Send + 'static) -> bool {
+        let held = room.take();
         let Ok(runtime) = Handle::try_current() else {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return false;
@@ -137,17 +136,32 @@ impl OffPath {
     }
 }
 
-/// The room that a queued event takes.
-struct Held {
+/// Room for an event that has not been handed over yet. A flush does not wait for it.
+pub(crate) struct Room {
     off_path: Arc<OffPath>,
     size: usize,
 }
 
-impl Drop for Held {
+impl Room {
+    fn take(self) -> Held {
+        self.off_path.running.fetch_add(1, Ordering::AcqRel);
+        Held(self)
+    }
+}
+
+impl Drop for Room {
     fn drop(&mut self) {
         self.off_path.bytes.fetch_sub(self.size, Ordering::AcqRel);
-        if self.off_path.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.off_path.idle.notify_waiters();
+    }
+}
+
+/// The room of an event that waits in a queue or is being delivered.
+struct Held(Room);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.0.off_path.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.off_path.idle.notify_waiters();
         }
     }
 }

@@ -50,8 +50,4 @@ impl Steps {
     pub(crate) fn iter(self) -> impl Iterator<Item = Step> {
         self.0.iter().copied()
     }
-
-    pub(crate) fn has(self, step: Step) -> bool {
-        self.0.contains(&step)
-    }
 }

@@ -34,6 +34,10 @@ impl Origin {
         self.request = Some(message.payload().detached());
     }
 
+    pub(crate) fn request(&self) -> Option<&Payload> {
+        self.request.as_ref()
+    }
+
     pub(crate) fn hash(&self) -> u64 {
         self.hash
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     chain::{BlockKind, Blocked, Chain, DecisionId, Detail, Surface},
     interceptor::{Severity, ValidationResult},
-    message::{Asked, Era, ErrorObject, Kind, Message},
+    message::{Asked, Era, ErrorObject, Exchange, Kind, Message},
 };
 
 /// The verdicts of a run: who, whether remote, what.
@@ -70,17 +70,17 @@ pub(super) fn answer(
 }
 
 /// The error in place of a reply that interceptors were to read and nobody can.
-pub(super) fn unreadable(asked: &Asked, message: &Message, kind: BlockKind) -> Message {
-    let decision = DecisionId::next();
-    tracing::warn!(%decision, event = ?asked.method(), "refused a reply that cannot be read");
+pub(super) fn unreadable(asked: &Asked, exchange: &Arc<Exchange>, decision: DecisionId) -> Message {
     let data = Data {
-        kind: kind.as_str(),
+        kind: BlockKind::ValidationFailed.as_str(),
         decision_id: decision.to_string(),
         validation_errors: Vec::new(),
     };
     let text = format!("the reply cannot be inspected and was refused (decision {decision})");
-    let error = Message::error(asked.id(), &ErrorObject::new(-32603, text).with_data(&data));
-    with_origin(error, message, Some(asked))
+    Message::error(asked.id(), &ErrorObject::new(-32603, text).with_data(&data))
+        .with_exchange(Arc::clone(exchange))
+        .made_by_stack()
+        .with_in_reply_to(Arc::new(asked.clone()))
 }
 
 fn with_origin(answer: Message, message: &Message, asked: Option<&Asked>) -> Message {

@@ -72,9 +72,8 @@ impl<S: McpService> Outward<S> {
                     .is_some_and(|head| !head.status.is_success());
                 match &self.origin {
                     Some(origin) if !failed && self.bound.hooks_answer_to(origin) => {
-                        let about = Message::listen().with_exchange(Arc::clone(&self.exchange));
                         // Its head describes a body that is not sent.
-                        return Ok(Reply::one(self.bound.unreadable(origin, &about)));
+                        return Ok(Reply::one(self.bound.unreadable(origin, &self.exchange)));
                     }
                     None if !failed && self.is_listen => {
                         return Err(Box::pin(async {
@@ -89,7 +88,7 @@ impl<S: McpService> Outward<S> {
     }
 
     fn look(&self, message: &Message) -> Look {
-        match self.bound.look(message, self.origin.as_ref()) {
+        let look = match self.bound.look(message, self.origin.as_ref()) {
             Look::Unknown => {
                 let names = self.exchange.slots().get::<AnswerNames>();
                 match names.and_then(|names| names.of(message)) {
@@ -98,7 +97,11 @@ impl<S: McpService> Outward<S> {
                 }
             }
             look => look,
+        };
+        if matches!(look, Look::Pass) {
+            self.bound.past_validation(message);
         }
+        look
     }
 
     /// What becomes of one outward message; `None` when it must not be delivered.

@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use super::block;
 use crate::{
-    chain::{BlockKind, Chain, ChainSource, Flow, Plan, Side, Step, Steps, Subject, run},
+    chain::{Chain, ChainSource, Flow, Plan, Side, Steps, Subject, run},
     interceptor::Phase,
-    message::{Asked, Kind, Message, Origin},
+    message::{Asked, Exchange, Kind, Message, Origin},
 };
 
 /// A chain, and which of its steps a layer takes.
@@ -119,7 +119,15 @@ impl Bound {
 
     fn look_at_answer(&self, message: &Message, origin: Option<&Origin>) -> Look {
         if let Some(asked) = message.in_reply_to() {
-            return self.look_at_answer_to(message, Arc::clone(asked));
+            // Who marked the answer need not have kept the request.
+            let kept = origin
+                .filter(|origin| asked.payload().is_none() && origin.is_answered_by(message))
+                .and_then(Origin::request);
+            let asked = match kept {
+                Some(request) => Arc::new(Asked::clone(asked).with_payload(request.clone())),
+                None => Arc::clone(asked),
+            };
+            return self.look_at_answer_to(message, asked);
         }
         match origin {
             Some(origin) if origin.is_answered_by(message) => {
@@ -206,17 +214,32 @@ impl Bound {
                 Verdict::Block(answer)
             }
             None => {
-                if let Some(deferred) = message.deferred().filter(|_| steps.has(Step::Validate)) {
-                    deferred.release();
-                }
+                self.past_validation(&message);
                 Verdict::Pass(message)
             }
         }
     }
 
+    /// Lets go what sinks further in have left with a message, where this layer is the one that validates:
+    /// also where no validator concerns the message, as then none further out will.
+    pub(super) fn past_validation(&self, message: &Message) {
+        let validates = matches!(self.part, Part::All(_) | Part::Validate);
+        if let Some(deferred) = message.deferred().filter(|_| validates) {
+            deferred.release();
+        }
+    }
+
     /// The answer in place of a reply that is hooked and cannot be read.
-    pub(super) fn unreadable(&self, origin: &Origin, exchange: &Message) -> Message {
-        block::unreadable(&origin.to_asked(), exchange, BlockKind::ValidationFailed)
+    pub(super) fn unreadable(&self, origin: &Origin, exchange: &Arc<Exchange>) -> Message {
+        let asked = origin.to_asked();
+        let first = self
+            .plan(origin.hash(), origin.method(), Phase::Response)
+            .and_then(Plan::first);
+        let report = self.chain.refusal(asked.method(), first, Arc::clone(exchange));
+        let answer = block::unreadable(&asked, exchange, report.decision);
+        // Nothing runs off the path, so nothing can fail to be recorded.
+        _ = self.chain.dispatch(report, Vec::new(), None);
+        answer
     }
 }
 

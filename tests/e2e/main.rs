@@ -46,10 +46,9 @@ impl Plan {
                 Trial::test(name, move || test(&world).map_err(Failed::from))
             }
             Some(missing) => {
-                let ignored = !(self.in_ci && missing.fails_in_ci);
-                let name = format!("{name} (skipped: {})", missing.reason);
+                let name = format!("{name} (skipped: {missing})");
                 // Also for those who ask for the ignored ones to be run.
-                Trial::test(name, move || Err(Failed::from(missing.reason))).with_ignored_flag(ignored)
+                Trial::test(name, move || Err(Failed::from(missing))).with_ignored_flag(!self.in_ci)
             }
         };
         self.trials.push(trial);
@@ -75,7 +74,6 @@ fn main() {
         let needs = Needs {
             node: true,
             python: sdk == Sdk::Python,
-            proxy: route.proxied(),
         };
         for scenario in sdk.scenarios() {
             let name = format!("{}::{}::{scenario}", sdk.name(), route.name());
@@ -87,7 +85,6 @@ fn main() {
     let all = Needs {
         node: true,
         python: true,
-        proxy: true,
     };
     for route in [Route::HttpToUrl, Route::HttpToCommand] {
         plan.add(
@@ -96,21 +93,16 @@ fn main() {
             move |world| sdk::sessions_at_once(world, route),
         );
     }
-    let node_and_proxy = Needs { python: false, ..all };
-    plan.add("npx::http_to_command", node_and_proxy, sdk::through_npx);
+    let only_node = Needs { python: false, ..all };
+    plan.add("npx::http_to_command", only_node, sdk::through_npx);
 
     for route in Route::PROXIED {
-        plan.add(
-            &format!("bytes::{}", route.name()),
-            node_and_proxy,
-            move |world| bytes::same_as_direct(world, route),
-        );
+        plan.add(&format!("bytes::{}", route.name()), only_node, move |world| {
+            bytes::same_as_direct(world, route)
+        });
     }
 
-    let proxy = Needs {
-        proxy: true,
-        ..Needs::default()
-    };
+    let nothing = Needs::default();
     type OnFront = fn(&World, Front) -> Result<(), String>;
     let guards: [(&str, OnFront); 4] = [
         ("redacts_requests", guards::redacts_requests),
@@ -124,7 +116,7 @@ fn main() {
     {
         plan.add(
             &format!("guards::{}::{name}", front.name()),
-            proxy,
+            nothing,
             move |world| guard(world, front),
         );
     }
@@ -133,19 +125,19 @@ fn main() {
     let failures: [(&str, Needs, Plain); 5] = [
         (
             "bad_messages_go_no_further",
-            proxy,
+            nothing,
             failures::bad_messages_go_no_further,
         ),
         (
             "bad_lines_go_no_further",
-            proxy,
+            nothing,
             failures::bad_lines_go_no_further,
         ),
-        ("backend_down", proxy, failures::backend_down),
-        ("command_dies", node_and_proxy, failures::command_dies),
+        ("backend_down", nothing, failures::backend_down),
+        ("command_dies", only_node, failures::command_dies),
         (
             "interrupt_ends_children",
-            node_and_proxy,
+            only_node,
             failures::interrupt_ends_children,
         ),
     ];

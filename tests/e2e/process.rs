@@ -73,7 +73,7 @@ impl Log {
                 };
                 return Err(format!(
                     "{why} before {what}; it said:\n{}",
-                    guard.lines.join("\n")
+                    guard.lines[seen..].join("\n")
                 ));
             }
             guard = self

@@ -7,7 +7,6 @@ use std::process::Command;
 pub(crate) struct Tools {
     pub(crate) node: Result<PathBuf, String>,
     pub(crate) python: Result<PathBuf, String>,
-    pub(crate) proxy: Result<PathBuf, String>,
 }
 
 /// What one test needs.
@@ -15,7 +14,6 @@ pub(crate) struct Tools {
 pub(crate) struct Needs {
     pub(crate) node: bool,
     pub(crate) python: bool,
-    pub(crate) proxy: bool,
 }
 
 impl Tools {
@@ -23,33 +21,17 @@ impl Tools {
         Self {
             node: node(),
             python: python(),
-            proxy: proxy(),
         }
     }
 
     /// Why a test with these needs cannot run, if so.
-    pub(crate) fn missing(&self, needs: Needs) -> Option<Missing> {
+    pub(crate) fn missing(&self, needs: Needs) -> Option<String> {
         let other = [(needs.node, &self.node), (needs.python, &self.python)];
         let reason = other
             .into_iter()
             .find_map(|(needed, tool)| tool.as_ref().err().filter(|_| needed));
-        match (reason, &self.proxy) {
-            (Some(reason), _) => Some(Missing {
-                reason: reason.clone(),
-                fails_in_ci: true,
-            }),
-            (None, Err(reason)) if needs.proxy => Some(Missing {
-                reason: reason.clone(),
-                fails_in_ci: false,
-            }),
-            _ => None,
-        }
+        reason.cloned()
     }
-}
-
-pub(crate) struct Missing {
-    pub(crate) reason: String,
-    pub(crate) fails_in_ci: bool,
 }
 
 /// The output of a command that succeeds.
@@ -89,14 +71,7 @@ fn python() -> Result<PathBuf, String> {
         .into())
 }
 
-/// Scaffolding: while the program has no `proxy` command yet, its tests are listed as ignored. To be removed with the
-/// `fails_in_ci` above once it has one; then this is `env!` alone.
-fn proxy() -> Result<PathBuf, String> {
-    // Another build of the program can be put in its place.
-    let path =
-        std::env::var("E2E_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_mcp-interceptors").to_owned());
-    match output(&path, &["proxy", "--help"]) {
-        Some(help) if help.contains("--listen") => Ok(path.into()),
-        _ => Err("the program has no `proxy` command yet".to_owned()),
-    }
+/// The program under test; another build of it can be put in its place.
+pub(crate) fn program() -> String {
+    std::env::var("E2E_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_mcp-interceptors").to_owned())
 }

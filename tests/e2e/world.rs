@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::install::{self, NodePackages};
 use crate::process::{self, Running};
 use crate::sdk::{Driver, Sdk};
-use crate::tools::Tools;
+use crate::tools::{Tools, program};
 
 /// How a client reaches the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +237,7 @@ impl World {
 
     /// The command of a proxy on stdio, with any further arguments; the client starts it.
     pub(crate) fn stdio_proxy(&self, arguments: &[String], marker: String) -> Result<Target, String> {
-        let program = self.tools.proxy.clone()?.to_string_lossy().into_owned();
+        let program = program();
         let mut command = vec![program, "proxy".to_owned(), "--stdio".to_owned()];
         command.extend_from_slice(arguments);
         Ok(Target {
@@ -249,7 +249,7 @@ impl World {
 
     /// A proxy that listens, with any further arguments.
     pub(crate) fn listening_proxy(&self, arguments: &[String], marker: String) -> Result<Target, String> {
-        let mut command = Command::new(self.tools.proxy.clone()?);
+        let mut command = Command::new(program());
         command.args(["proxy", "--listen", "127.0.0.1:0"]).args(arguments);
         let proxy = Running::start("the proxy", &mut command)?;
         let url = proxy.stderr.wait_for("the proxy listened", listening_on)?;

@@ -46,7 +46,7 @@ use self::writer::Writer;
 ///
 /// # A line
 ///
-/// `time` (RFC 3339), `decisionId` (which the client is told of a block), `event`, `phase`, `status`,
+/// `time` (RFC 3339), `decisionId` (the id that the client is told of a block), `event`, `phase`, `status`,
 /// `modified`, `durationMs`, `blocked` (`interceptor`, `kind`, `reason`), `interceptors` (each with `name`,
 /// `server`, `type`, `mode`, `outcome`, `durationMs`, `failure`, `info`), `session` and `principal`; what is not
 /// known or does not apply is left out. Reasons, failures and `info` are the words of interceptors, and it is
