@@ -36,6 +36,9 @@ pub(crate) struct DemoArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "mcp-interceptors proxy [OPTIONS] (--listen ADDR | --stdio) (--url URL | -- COMMAND ARGS...)"
+)]
 #[command(group(ArgGroup::new("client").required(true).args(["listen", "stdio"])))]
 #[command(group(ArgGroup::new("server").required(true).args(["url", "command"])))]
 pub(crate) struct ProxyArgs {

@@ -23,6 +23,9 @@ use crate::{
 /// * secrets that are encoded (base64, percent signs) or spread over several strings;
 /// * `initialize` and `server/discover`, which `*` does not cover.
 ///
+/// What only looks like a credential is replaced too: a list's cursor that is a JWT, say, and then it leads nowhere.
+/// Patterns of your own alone, or [overrides](crate::chain::Overrides) that narrow the hooks, avoid that.
+///
 /// A string that has no text, because it holds a lone surrogate, makes it fail, and the message is refused.
 ///
 /// ```

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use super::{SecretPatterns, SecretRedactor, formats::FORMATS, samples::samples};
 use crate::{
     chain::Chain,
+    intercept::InterceptorLayer,
     interceptor::{ChainParams, ChainResult, Phase},
-    message::{Message, Payload},
+    message::{ErrorObject, Id, Message, Payload},
+    reply::{Event, Events, Reply},
 };
 
 const SUITE: [&str; 7] = [
@@ -290,4 +292,54 @@ proptest! {
             }
         }
     }
+}
+
+/// Progress of a running call and its error answer, in one stream.
+#[tokio::test]
+async fn in_a_stack_progress_and_errors_are_redacted_too() {
+    let secret = sample("github_pat");
+    let backend = tower::service_fn({
+        let secret = secret.clone();
+        move |request: Message| {
+            let progress = Message::notification(
+                "notifications/progress",
+                &json!({"progressToken": 1, "progress": 1, "message": format!("using {secret}")}),
+            );
+            let error = ErrorObject::new(-32000, format!("bad credentials: {secret}"));
+            let answer = request.answer::<Value>(Err(&error));
+            let events =
+                [progress, answer].map(|message| Ok::<_, crate::BoxError>(Event::from(message.unwrap())));
+            async move {
+                let events = Events::new(futures::stream::iter(events));
+                Ok::<_, std::convert::Infallible>(Reply::many(events))
+            }
+        }
+    });
+    let chain = Chain::builder()
+        .interceptor(SecretRedactor::new().into())
+        .build()
+        .unwrap();
+    let stack = tower::ServiceBuilder::new()
+        .layer(InterceptorLayer::client_side(&chain))
+        .service(backend);
+    let call = Message::request(&Id::from(1), "tools/call", &json!({"name": "push"})).unwrap();
+    let mut seen = Vec::new();
+    let answer = tower::ServiceExt::oneshot(stack, call)
+        .await
+        .unwrap()
+        .into_one(|event| seen.extend(event.into_message()))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        seen[0].as_json().contains("using <redacted:github_pat>"),
+        "{seen:?}"
+    );
+    assert!(
+        answer
+            .as_json()
+            .contains("bad credentials: <redacted:github_pat>"),
+        "{}",
+        answer.as_json()
+    );
 }
