@@ -182,7 +182,11 @@ impl Drop for Running {
 }
 
 /// Looks again and again until there is something, for what gives no signal (a process that is gone).
-pub(crate) fn poll<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> Result<T, String> {
+pub(crate) fn poll<T>(
+    what: &str,
+    within: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Result<T, String> {
     let until = Instant::now() + within;
     loop {
         if let Some(found) = look() {

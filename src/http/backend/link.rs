@@ -25,7 +25,9 @@ pub(super) struct Link(watch::Sender<State>);
 pub(super) struct State {
     /// Counts the handshakes: what belongs to an earlier one is over.
     pub(super) handshake: u64,
-    /// The client has said `notifications/initialized`.
+    /// `notifications/initialized` is on its way.
+    greeting: bool,
+    /// The backend has taken `notifications/initialized`.
     pub(super) initialized: bool,
     /// How many listen for what the backend says unasked.
     listeners: usize,
@@ -90,6 +92,11 @@ impl Link {
         self.0.send_modify(|state| state.initialized = true);
     }
 
+    /// `notifications/initialized` is about to be sent, or could not be.
+    pub(super) fn greeting(&self, greeting: bool) {
+        self.0.send_modify(|state| state.greeting = greeting);
+    }
+
     pub(super) fn modern(&self, version: &HeaderValue) {
         self.0.send_if_modified(|state| {
             let new = state.modern.as_ref() != Some(version);
@@ -145,10 +152,12 @@ impl Link {
         });
     }
 
-    /// Waits until the stream that somebody listens on is open, for a while. A client over a pipe cannot see
-    /// that it is not yet, and what the backend says unasked until then would be lost.
+    /// Waits until the backend has been greeted and the stream that somebody listens on is open, for a while. A
+    /// client over a pipe says one thing after the other and cannot see that HTTP does not: what the backend says
+    /// unasked before the stream is open would be lost.
     pub(super) async fn listening(&self) {
-        let waits = |state: &State| state.initialized && state.listeners > 0 && !state.settled;
+        let waits =
+            |state: &State| state.greeting && !(state.initialized && (state.settled || state.listeners == 0));
         if waits(&self.0.borrow()) {
             let mut states = self.0.subscribe();
             let open = states.wait_for(|state| !waits(state));

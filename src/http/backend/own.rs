@@ -21,6 +21,7 @@ use crate::{
 };
 
 const INITIALIZE: &str = "initialize";
+const INITIALIZED: &str = "notifications/initialized";
 
 pub(super) async fn call<C: HttpClient>(
     backend: HttpBackend<C>,
@@ -70,14 +71,33 @@ async fn post<C: HttpClient>(
     link: Arc<Link>,
     message: Message,
 ) -> Result<Reply, BoxError> {
-    let kind = message.kind();
     let initialize = message.era() == Era::Legacy && message.is_request(INITIALIZE);
-    if initialize {
-        link.begin();
-    } else {
-        link.listening().await;
+    let greeting = message.method() == Some(INITIALIZED);
+    match (initialize, greeting) {
+        (true, _) => link.begin(),
+        (_, true) => link.greeting(true),
+        _ => link.listening().await,
     }
-    let headers = headers(&message, &link);
+    let reply = exchange(backend, &link, message, initialize).await;
+    if greeting {
+        match &reply {
+            Ok(Reply {
+                body: Body::Accepted, ..
+            }) => link.initialized(),
+            _ => link.greeting(false),
+        }
+    }
+    reply
+}
+
+async fn exchange<C: HttpClient>(
+    backend: HttpBackend<C>,
+    link: &Arc<Link>,
+    message: Message,
+    initialize: bool,
+) -> Result<Reply, BoxError> {
+    let kind = message.kind();
+    let headers = headers(&message, link);
     let deadline = backend.deadline(kind);
     let request = backend.request(relay::method(kind), headers, message.bytes().clone());
     let response = backend.send(request, deadline).await?;
@@ -94,14 +114,12 @@ async fn post<C: HttpClient>(
             extensions: reply.extensions,
         },
         Answer::Stream(head, events) => {
-            let events = follow::answer(backend, Arc::clone(&link), &message, initialize, events);
+            let events = follow::answer(backend, Arc::clone(link), &message, initialize, events);
             Reply::many(events).with_head(head)
         }
     };
-    match &reply.body {
-        Body::One(answer) if initialize => link.negotiated(answer),
-        Body::Accepted if message.method() == Some("notifications/initialized") => link.initialized(),
-        _ => {}
+    if let (true, Body::One(answer)) = (initialize, &reply.body) {
+        link.negotiated(answer);
     }
     Ok(reply)
 }

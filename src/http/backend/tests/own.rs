@@ -9,6 +9,7 @@ use tower::ServiceExt;
 
 use super::{kind, many, message, next, one};
 use crate::{
+    http::HttpBackend,
     http::testing::{answer, backend, broken, endless, events, json, whole},
     message::{Connection, Exchange, Message},
     proxy::BackendErrorKind,
@@ -341,4 +342,43 @@ async fn messages_do_not_wait_for_a_stream_that_does_not_open() {
     one(backend.clone().oneshot(client.sends(CALL)).await.unwrap());
     assert_eq!(start.elapsed().as_secs(), 1);
     assert_eq!(asked.len(), 4);
+}
+
+/// A client over a pipe says one thing after the other; the second must not overtake the first on its way.
+#[tokio::test(start_paused = true)]
+async fn messages_wait_until_the_backend_has_been_greeted() {
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (held, noted) = (Arc::clone(&gate), Arc::clone(&seen));
+    let slow = tower::service_fn(move |request: http::Request<http_body_util::Full<Bytes>>| {
+        let (gate, seen) = (Arc::clone(&held), Arc::clone(&noted));
+        async move {
+            use http_body_util::BodyExt;
+            let body = request.into_body().collect().await?.to_bytes();
+            seen.lock().unwrap().push(body.clone());
+            Ok::<_, crate::BoxError>(match &body[..] {
+                body if body == INITIALIZE.as_bytes() => initialized(),
+                body if body == INITIALIZED.as_bytes() => {
+                    gate.acquire().await?.forget();
+                    accepted()
+                }
+                _ => json(DONE_JSON),
+            })
+        }
+    });
+    let backend = HttpBackend::builder("http://backend.test/mcp")
+        .build_with(slow)
+        .unwrap();
+    let client = Client::default();
+    backend.clone().oneshot(client.sends(INITIALIZE)).await.unwrap();
+    let mut greeting = task::spawn(backend.clone().oneshot(client.sends(INITIALIZED)));
+    let mut call = task::spawn(backend.clone().oneshot(client.sends(CALL)));
+    assert_pending!(greeting.poll());
+    assert_pending!(call.poll());
+    assert_eq!(*seen.lock().unwrap(), [INITIALIZE, INITIALIZED]);
+    gate.add_permits(1);
+    assert!(assert_ready!(greeting.poll()).is_ok());
+    assert!(call.is_woken());
+    assert!(assert_ready!(call.poll()).is_ok());
+    assert_eq!(*seen.lock().unwrap(), [INITIALIZE, INITIALIZED, CALL]);
 }
