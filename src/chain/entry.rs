@@ -73,6 +73,14 @@ impl Entry {
         self.is_active() && self.overflow == Overflow::Block
     }
 
+    /// Whether what it cannot be shown does not pass.
+    pub(crate) fn must_see(&self) -> bool {
+        match self.kind {
+            InterceptorType::Sink => self.is_active() && self.overflow == Overflow::Block,
+            _ => self.must_succeed(),
+        }
+    }
+
     /// Whether a failure of it stops the message.
     pub(crate) fn must_succeed(&self) -> bool {
         self.is_active() && !self.fail_open

@@ -154,7 +154,7 @@ impl Chain {
             status: kind.status(),
             records: Vec::new(),
             blocked: Some(Blocked {
-                interceptor: entry.map_or_else(|| "".into(), |entry| entry.name.clone()),
+                interceptor: entry.map_or_else(|| "policy".into(), |entry| entry.name.clone()),
                 is_remote: entry.is_some_and(|entry| entry.server.is_some()),
                 kind,
                 reason: "the reply cannot be read".into(),

@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) errors: bool,
     /// Whether one of them wants to see the request with its answer.
     pub(crate) with_request: bool,
+    /// Whether one of them must see the payload: what it cannot be shown does not pass.
+    pub(crate) enforced: bool,
 }
 
 impl Plan {
@@ -45,6 +47,7 @@ impl Plan {
             }
             plan.errors |= entry.errors;
             plan.with_request |= entry.with_request;
+            plan.enforced |= entry.must_see();
         }
         // Stable: equal priorities and names of two servers stay in the servers' order.
         plan.mutators
@@ -97,8 +100,11 @@ pub(crate) struct Plans {
     /// `ns/` prefixes, the longest first, and last the empty one, which is `*`.
     prefixes: Vec<Named>,
     any: bool,
-    any_response: bool,
+    /// An answer is hooked by one that must see it.
+    enforced_response: bool,
     any_server_request: bool,
+    /// A server's request or notification is hooked by one that must see it.
+    enforced_server_request: bool,
 }
 
 /// The namespaces and methods that no server sends in any revision.
@@ -148,12 +154,15 @@ impl Plans {
             .prefixes
             .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         plans.any = patterns().next().is_some();
-        plans.any_response = entries
-            .iter()
-            .any(|entry| entry.hooks.iter().any(|hook| hook.phase == Phase::Response));
-        plans.any_server_request = entries.iter().flat_map(|entry| &entry.hooks).any(|hook| {
-            hook.phase == Phase::Request && hook.events.iter().any(|event| !only_clients_send(event))
-        });
+        for entry in entries {
+            let answers = entry.hooks.iter().any(|hook| hook.phase == Phase::Response);
+            let server_requests = entry.hooks.iter().any(|hook| {
+                hook.phase == Phase::Request && hook.events.iter().any(|event| !only_clients_send(event))
+            });
+            plans.enforced_response |= answers && entry.must_see();
+            plans.any_server_request |= server_requests;
+            plans.enforced_server_request |= server_requests && entry.must_see();
+        }
         plans
     }
 
@@ -167,9 +176,14 @@ impl Plans {
         self.any
     }
 
-    /// Whether any answer is hooked.
-    pub(crate) fn any_response(&self) -> bool {
-        self.any_response
+    /// Whether any answer must be seen.
+    pub(crate) fn enforced_response(&self) -> bool {
+        self.enforced_response
+    }
+
+    /// Whether what a server sends unasked must be seen.
+    pub(crate) fn enforced_server_request(&self) -> bool {
+        self.enforced_server_request
     }
 
     /// What runs for an event; `None` when nothing does. `hash` must be that of `event`.

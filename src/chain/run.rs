@@ -106,10 +106,19 @@ pub(crate) async fn run(
         off_path: Vec::new(),
     };
     let mut blocked = None;
+    let mut judged = false;
     for step in steps.iter() {
         let done = match step {
-            Step::Mutate => run.mutate().await,
-            Step::Validate => run.validate().await,
+            // Where what is received was judged before it was changed, and the change may concern what the
+            // message is, it is judged once more.
+            Step::Mutate => match run.mutate().await {
+                Ok(()) if judged && run.has_freed_change() => run.validate().await,
+                done => done,
+            },
+            Step::Validate => {
+                judged = true;
+                run.validate().await
+            }
             Step::Sink => run.sink(),
         };
         if let Err(block) = done {
@@ -244,6 +253,11 @@ impl<'a> Run<'a> {
             return Err(Failure::Malformed("the payload must be an object or null".into()));
         }
         protected::keep(self.subject.phase, &self.payload, new, self.chain.freed())
+    }
+
+    /// Whether the payload was changed by mutators that may change more than content.
+    fn has_freed_change(&self) -> bool {
+        !self.chain.freed().is_empty() && !self.payload.same_text(&self.subject.payload)
     }
 
     async fn validate(&mut self) -> Result<(), Blocked> {

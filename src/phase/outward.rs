@@ -71,11 +71,11 @@ impl<S: McpService> Outward<S> {
                     .get::<crate::reply::Head>()
                     .is_some_and(|head| !head.status.is_success());
                 match &self.origin {
-                    Some(origin) if !failed && self.bound.hooks_answer_to(origin) => {
+                    Some(origin) if !failed && self.bound.must_see_reply_to(origin) => {
                         // Its head describes a body that is not sent.
                         return Ok(Reply::one(self.bound.unreadable(origin, &self.exchange)));
                     }
-                    None if !failed && self.is_listen => {
+                    None if !failed && self.is_listen && self.bound.must_see_stream() => {
                         return Err(Box::pin(async {
                             Err(BackendError::garbage("the stream cannot be inspected").into())
                         }));

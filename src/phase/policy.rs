@@ -88,10 +88,16 @@ impl Bound {
         concerned.then_some(plan)
     }
 
-    /// Whether the answer to `origin` is hooked.
-    pub(super) fn hooks_answer_to(&self, origin: &Origin) -> bool {
-        self.plan(origin.hash(), origin.method(), Phase::Response)
-            .is_some()
+    /// Whether the reply to `origin` must be seen: its answer, or what the server may say before it.
+    pub(super) fn must_see_reply_to(&self, origin: &Origin) -> bool {
+        let answer = self.plan(origin.hash(), origin.method(), Phase::Response);
+        answer.is_some_and(|plan| plan.enforced) || self.chain.plans().enforced_server_request()
+    }
+
+    /// Whether a stream that belongs to no request must be seen.
+    pub(super) fn must_see_stream(&self) -> bool {
+        let plans = self.chain.plans();
+        plans.enforced_response() || plans.enforced_server_request()
     }
 
     pub(super) fn wants_request_of(&self, origin: &Origin) -> bool {
@@ -138,7 +144,7 @@ impl Bound {
                     _ => Look::Pass,
                 }
             }
-            _ if self.chain.plans().any_response() => Look::Unknown,
+            _ if self.chain.plans().enforced_response() => Look::Unknown,
             _ => Look::Pass,
         }
     }

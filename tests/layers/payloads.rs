@@ -2,8 +2,8 @@
 
 use mcp_interceptors::{
     BoxError,
-    chain::{Chain, Protected},
-    interceptor::{Interceptor, Invocation, MutationResult},
+    chain::{Chain, Protected, Side},
+    interceptor::{Interceptor, Invocation, Mode, MutationResult, Overflow},
     message::{ErrorObject, Id, Message, Payload},
     reply::{Body, Head, Opaque, Reply},
 };
@@ -13,7 +13,10 @@ use tower::ServiceExt;
 
 use crate::{
     scripted::{backend, chain},
-    support::{BUILDS, CALL, Log, SIDES, answer, call, drain, many, next, one, request_of, stack, value},
+    support::{
+        BUILDS, Build, CALL, Log, SAMPLING, SIDES, answer, call, drain, many, next, one, request_of, stack,
+        value,
+    },
 };
 
 const GET: &str = "prompts/get";
@@ -334,6 +337,75 @@ async fn an_opaque_success_is_refused_where_the_answer_is_hooked_and_passes_else
                 }
             }
         }
+    }
+}
+
+/// What cannot be read could hold a server's request as well as the answer. It passes where all that hook either
+/// would let it pass: audits, sinks, those that fail open.
+#[tokio::test]
+async fn an_opaque_success_is_refused_only_for_those_that_must_see_it() {
+    let validator = |event| Interceptor::validator("v").on(event);
+    let pass = || async { true };
+    let cases = [
+        (validator(SAMPLING).request().handler(pass), true),
+        (validator("notifications/progress").request().handler(pass), true),
+        (validator("prompts/get").both().handler(pass), false),
+        (validator(CALL).response().mode(Mode::Audit).handler(pass), false),
+        (validator(CALL).response().fail_open().handler(pass), false),
+        (
+            Interceptor::sink("s").on(CALL).response().handler(|| async {}),
+            false,
+        ),
+        (
+            Interceptor::sink("s")
+                .on(CALL)
+                .response()
+                .on_overflow(Overflow::Block)
+                .handler(|| async {}),
+            true,
+        ),
+    ];
+    for (interceptor, refused) in cases {
+        let what = format!("{interceptor:?}");
+        let inner = backend(&Log::default(), |_| {
+            Reply::opaque(Opaque::from(bytes::Bytes::from_static(b"<html>")))
+        });
+        let service = stack(Build::Fused, Side::Client, chain([interceptor]), inner);
+        let reply = service.oneshot(request_of(CALL)).await.unwrap();
+        assert_eq!(matches!(reply.body, Body::One(_)), refused, "{what}");
+    }
+}
+
+/// On the side of a server validation comes before mutation. A change of what a message is must not slip past it.
+#[tokio::test]
+async fn a_freed_change_is_validated_again() {
+    for (renamed, blocked) in [("rm", true), ("ls", false)] {
+        let rename = Interceptor::mutator("rename").on(CALL).request().handler(
+            move |mut payload: Payload| async move { payload.set("/name", renamed).map(|()| Some(payload)) },
+        );
+        let no_rm =
+            Interceptor::validator("no-rm")
+                .on(CALL)
+                .request()
+                .handler(|payload: Payload| async move {
+                    Ok::<_, BoxError>(payload.get("/name")?.unwrap().raw() != "\"rm\"")
+                });
+        let chain = Chain::builder()
+            .interceptors([rename, no_rm])
+            .free(Protected::Name)
+            .build()
+            .unwrap();
+        let log = Log::default();
+        let service = stack(
+            Build::Fused,
+            Side::Server,
+            &chain,
+            backend(&log, |_| Reply::one(answer())),
+        );
+        let call = Message::request(&Id::from(7), CALL, &json!({"name": "echo"})).unwrap();
+        let reply = value(&one(service.oneshot(call).await.unwrap()));
+        assert_eq!(reply["result"]["isError"] == true, blocked, "{renamed}");
+        assert_eq!(log.take().is_empty(), blocked, "{renamed}");
     }
 }
 
