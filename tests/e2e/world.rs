@@ -50,10 +50,6 @@ impl Route {
             Self::StdioToCommand => "stdio_to_command",
         }
     }
-
-    pub(crate) fn proxied(self) -> bool {
-        !matches!(self, Self::DirectHttp | Self::DirectStdio)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
