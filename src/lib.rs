@@ -11,6 +11,7 @@ pub mod duplex;
 pub mod http;
 pub mod intercept;
 pub mod interceptor;
+mod macros;
 pub mod message;
 pub mod mutation;
 pub mod phase;
