@@ -46,7 +46,12 @@ pub(crate) struct ProxyArgs {
     #[arg(long, value_name = "ADDR", help_heading = "Client")]
     pub(crate) listen: Option<String>,
     /// Serve one client on stdin and stdout
-    #[arg(long, help_heading = "Client")]
+    // Said here too: clap drops the `requires = "listen"` of these where `--stdio` rules `--listen` out.
+    #[arg(
+        long,
+        help_heading = "Client",
+        conflicts_with_all = ["allow_remote", "allow_origin", "allow_host"]
+    )]
     pub(crate) stdio: bool,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
