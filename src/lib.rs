@@ -7,6 +7,8 @@ pub mod builtin;
 pub mod chain;
 pub mod correlate;
 pub mod duplex;
+#[cfg(any(doc, doctest))]
+pub mod guides;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod intercept;

@@ -34,7 +34,7 @@ async fn either_is_one_stack_or_the_other() {
         if on {
             Either::Left(
                 ServiceBuilder::new()
-                    .intercept_client_side(&chain(passes(&count)))
+                    .intercept_client_side(chain(passes(&count)))
                     .service(count.backend()),
             )
         } else {

@@ -69,7 +69,7 @@ async fn it_goes_around_the_whole_stack_and_around_a_backend() {
         .buffer(8)
         .rescue()
         .correlate()
-        .intercept_client_side(&chain(passes(&Counted::default())))
+        .intercept_client_side(chain(passes(&Counted::default())))
         .buffer(8)
         .service(count.backend());
     let reply = service.oneshot(call(7)).await.unwrap();

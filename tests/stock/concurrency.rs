@@ -89,7 +89,7 @@ async fn stock_lets_go_at_the_head_and_ours_at_the_end() {
 /// place is not enough. It is refused, at once or in time, and never waits for good.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_calls_again_while_it_is_asked_is_refused_and_not_stuck() {
-    for wait in [0 * SECOND, 3 * SECOND] {
+    for wait in [std::time::Duration::ZERO, 3 * SECOND] {
         let (backend, mut questions) = asks();
         let service = InFlightLayer::new(1).wait(wait).layer(backend);
         let first = tokio::spawn(service.clone().oneshot(call(1)));
@@ -135,7 +135,7 @@ fn one_second() -> Interceptor {
 #[tokio::test(start_paused = true)]
 async fn on_a_backend_it_counts_calls_of_the_backend_alone() {
     let service = ServiceBuilder::new()
-        .intercept_client_side(&chain(one_second()))
+        .intercept_client_side(chain(one_second()))
         .layer(limit(1))
         .service(Counted::default().backend());
     let started = Instant::now();
@@ -150,7 +150,7 @@ async fn on_a_backend_it_counts_calls_of_the_backend_alone() {
 #[tokio::test(start_paused = true)]
 async fn on_a_backend_a_caller_who_keeps_his_handle_is_not_stuck() {
     let mut service = ServiceBuilder::new()
-        .intercept_client_side(&chain(one_second()))
+        .intercept_client_side(chain(one_second()))
         .layer(limit(1))
         .service(Counted::default().backend());
     for id in 0..2 {

@@ -78,7 +78,7 @@ async fn each_layer_of_ours_asks_for_readiness_before_it_calls() {
         .load_shed()
         .correlate()
         .load_shed()
-        .intercept_client_side(&chain(passes(&Counted::default())))
+        .intercept_client_side(chain(passes(&Counted::default())))
         .load_shed()
         .layer(from_fn(pass))
         .load_shed()
