@@ -254,6 +254,35 @@ async fn a_timeout_outside_and_a_deadline_inside_both_end_a_slow_call() {
     assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
 }
 
+/// Before 2026-07-28 the end of an HTTP exchange cancels nothing: a server whose call is too late is told.
+#[tokio::test(start_paused = true)]
+async fn a_legacy_server_is_told_of_a_call_that_is_too_late_in_its_session() {
+    let (told, mut notes) = tokio::sync::mpsc::unbounded_channel();
+    let server = Router::new().fallback(move |headers: HeaderMap, Json(message): Json<Value>| {
+        let told = told.clone();
+        async move {
+            if message["method"] == "notifications/cancelled" {
+                told.send((
+                    text(&headers, "mcp-session-id"),
+                    text(&headers, "authorization"),
+                    message,
+                ))
+                .unwrap();
+                return StatusCode::ACCEPTED;
+            }
+            std::future::pending().await
+        }
+    });
+    let guarded = guard(server, ServiceBuilder::new().deadline(Duration::from_secs(1)));
+    let mut call = request("/mcp", "ann", "slow");
+    call.headers_mut().insert("mcp-session-id", "s1".parse().unwrap());
+    let response = guarded.oneshot(call).await.unwrap();
+    assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
+    let (session, user, message) = notes.recv().await.unwrap();
+    assert_eq!((session.as_deref(), user.as_deref()), (Some("s1"), Some("ann")));
+    assert_eq!(message["params"]["requestId"].to_string(), "1.0");
+}
+
 /// What is no HTTP can have such a server for its backend too.
 #[tokio::test]
 async fn the_backend_alone_serves_other_fronts() {
