@@ -278,7 +278,10 @@ async fn a_legacy_server_is_told_of_a_call_that_is_too_late_in_its_session() {
     call.headers_mut().insert("mcp-session-id", "s1".parse().unwrap());
     let response = guarded.oneshot(call).await.unwrap();
     assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
-    let (session, user, message) = notes.recv().await.unwrap();
+    let (session, user, message) = tokio::time::timeout(Duration::from_secs(60), notes.recv())
+        .await
+        .expect("it is told")
+        .unwrap();
     assert_eq!((session.as_deref(), user.as_deref()), (Some("s1"), Some("ann")));
     assert_eq!(message["params"]["requestId"].to_string(), "1.0");
 }

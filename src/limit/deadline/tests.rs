@@ -92,6 +92,13 @@ async fn messages(reply: Reply) -> Vec<Result<Message, BoxError>> {
         .await
 }
 
+/// With a deadline: a test that waits in vain must end.
+async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(60 * SECOND, future)
+        .await
+        .expect("in a minute")
+}
+
 fn timed_out(error: &BoxError) -> bool {
     error
         .downcast_ref::<BackendError>()
@@ -201,7 +208,7 @@ async fn a_legacy_backend_is_told_in_the_exchange_of_the_call() {
     let exchange = Arc::new(Exchange::new().with_session("s"));
     let call = request("slow").with_exchange(exchange);
     service.clone().oneshot(call).await.unwrap_err();
-    let cancelled = told.recv().await.unwrap();
+    let cancelled = soon(told.recv()).await.unwrap();
     assert_eq!(
         cancelled.as_json(),
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.0,"reason":"the call took too long"}}"#
@@ -209,7 +216,7 @@ async fn a_legacy_backend_is_told_in_the_exchange_of_the_call() {
     assert_eq!(cancelled.exchange().session(), Some("s"));
     // In the middle of a stream as well.
     messages(service.oneshot(request("answers")).await.unwrap()).await;
-    assert!(told.recv().await.is_some());
+    assert!(soon(told.recv()).await.is_some());
 }
 
 #[tokio::test(start_paused = true)]
