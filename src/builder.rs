@@ -1,11 +1,23 @@
 //! The layers as methods of tower's `ServiceBuilder`.
 
+use std::time::Duration;
+
 use tower::ServiceBuilder;
 use tower_layer::Stack;
 
 use crate::{
-    chain::ChainSource, correlate::CorrelateLayer, intercept::InterceptorLayer, mutation::MutationLayer,
-    rescue::RescueLayer, sink::SinkLayer, validation::ValidationLayer,
+    BoxError,
+    chain::ChainSource,
+    correlate::CorrelateLayer,
+    intercept::InterceptorLayer,
+    limit::{DeadlineLayer, InFlightLayer, RequestsOnlyLayer, requests_only},
+    message::Message,
+    middleware::{FromFnLayer, Next, from_fn},
+    mutation::MutationLayer,
+    reply::Reply,
+    rescue::RescueLayer,
+    sink::SinkLayer,
+    validation::ValidationLayer,
 };
 
 /// The layers of this crate as methods of [`ServiceBuilder`], outermost first.
@@ -49,6 +61,21 @@ pub trait ServiceBuilderExt<L>: sealed::Sealed + Sized {
 
     /// Runs the sinks of a chain: [`SinkLayer`].
     fn sink(self, chain: impl Into<ChainSource>) -> ServiceBuilder<Stack<SinkLayer, L>>;
+
+    /// Calls a function with each message: [`from_fn`].
+    fn middleware<F, Fut>(self, function: F) -> ServiceBuilder<Stack<FromFnLayer<F>, L>>
+    where
+        F: Fn(Message, Next) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<Reply, BoxError>> + Send + 'static;
+
+    /// Limits how long a call may take, to the end of its reply: [`DeadlineLayer`], which can also limit silence.
+    fn deadline(self, total: Duration) -> ServiceBuilder<Stack<DeadlineLayer, L>>;
+
+    /// Limits how many calls run at a time and refuses more: [`InFlightLayer`], which can also let them wait.
+    fn in_flight(self, limit: usize) -> ServiceBuilder<Stack<InFlightLayer, L>>;
+
+    /// Applies a layer to calls alone: [`requests_only`].
+    fn requests_only<T>(self, layer: T) -> ServiceBuilder<Stack<RequestsOnlyLayer<T>, L>>;
 }
 
 mod sealed {
@@ -89,5 +116,25 @@ impl<L> ServiceBuilderExt<L> for ServiceBuilder<L> {
 
     fn sink(self, chain: impl Into<ChainSource>) -> ServiceBuilder<Stack<SinkLayer, L>> {
         self.layer(SinkLayer::new(chain))
+    }
+
+    fn middleware<F, Fut>(self, function: F) -> ServiceBuilder<Stack<FromFnLayer<F>, L>>
+    where
+        F: Fn(Message, Next) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<Reply, BoxError>> + Send + 'static,
+    {
+        self.layer(from_fn(function))
+    }
+
+    fn deadline(self, total: Duration) -> ServiceBuilder<Stack<DeadlineLayer, L>> {
+        self.layer(DeadlineLayer::new().total(total))
+    }
+
+    fn in_flight(self, limit: usize) -> ServiceBuilder<Stack<InFlightLayer, L>> {
+        self.layer(InFlightLayer::new(limit))
+    }
+
+    fn requests_only<T>(self, layer: T) -> ServiceBuilder<Stack<RequestsOnlyLayer<T>, L>> {
+        self.layer(requests_only(layer))
     }
 }

@@ -7,12 +7,16 @@ pub mod builtin;
 pub mod chain;
 pub mod correlate;
 pub mod duplex;
+#[cfg(any(doc, doctest))]
+pub mod guides;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod intercept;
 pub mod interceptor;
+pub mod limit;
 mod macros;
 pub mod message;
+pub mod middleware;
 pub mod mutation;
 pub mod phase;
 pub mod proxy;

@@ -15,12 +15,15 @@
 //! # }
 //! ```
 //!
+//! [`guard`] puts a stack in front of a server that lives in the same program.
+//!
 //! Nothing is added, removed or reordered on the way through but what HTTP asks a proxy to: JSON bodies, the
 //! text of events, statuses and end-to-end headers come out as they went in.
 
 mod backend;
 mod frame;
 mod front;
+mod guard;
 mod headers;
 mod serve;
 #[cfg(test)]
@@ -28,7 +31,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{EndpointError, HttpBackend, HttpBackendBuilder, HttpClient, HyperClient};
+pub use backend::{EndpointError, HttpBackend, HttpBackendBuilder, HttpClient, HyperClient, InProcess};
 pub use frame::{DEFAULT_MAX_EVENT_BYTES, EventTooLong, Framer};
 pub use front::{ResponseBody, ResponseFuture, StreamableHttp};
+pub use guard::{Guarded, guard};
 pub use serve::{Server, serve};

@@ -57,7 +57,7 @@ pub(crate) struct ProxyArgs {
     pub(crate) access: AccessArgs,
 
     /// The server's endpoint
-    #[arg(long, value_name = "URL", help_heading = "Server")]
+    #[arg(long, value_name = "URL", help_heading = "Server", conflicts_with = "env")]
     pub(crate) url: Option<String>,
     /// The server's command line; over HTTP each session gets a process of its own
     #[arg(last = true, value_name = "COMMAND", help_heading = "Server")]

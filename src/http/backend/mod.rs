@@ -4,6 +4,7 @@ mod answer;
 mod connect;
 mod events;
 mod follow;
+mod in_process;
 mod link;
 mod own;
 mod relay;
@@ -33,6 +34,7 @@ use crate::{
 };
 
 pub use connect::HyperClient;
+pub use in_process::InProcess;
 pub use send::HttpClient;
 
 /// A server behind a URL, as a service: the innermost one of a stack.
@@ -109,6 +111,30 @@ impl HttpBackend {
             connect_timeout: Duration::from_secs(10),
             response_timeout: None,
         }
+    }
+}
+
+impl<S> HttpBackend<InProcess<S>> {
+    /// An HTTP service in the same process that is an MCP server: an axum router, a hyper service. There is no network
+    /// in between; see [`InProcess`] for what it is called with. [`guard`](super::guard) puts a whole stack in front of
+    /// one.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use http_body_util::Full;
+    /// use mcp_interceptors::{check, http::HttpBackend};
+    ///
+    /// async fn server(
+    ///     request: http::Request<Full<Bytes>>,
+    /// ) -> Result<http::Response<Full<Bytes>>, std::convert::Infallible> {
+    ///     Ok(http::Response::new(Full::default()))
+    /// }
+    ///
+    /// check(HttpBackend::in_process(tower::service_fn(server)));
+    /// ```
+    pub fn in_process(service: S) -> Self {
+        let settings = HttpBackend::builder(String::new());
+        settings.over(InProcess::new(service), Uri::from_static(in_process::ENDPOINT))
     }
 }
 
@@ -196,16 +222,21 @@ impl HttpBackendBuilder {
     ///
     /// As [`build`](Self::build), but for what concerns TLS.
     pub fn build_with<C: HttpClient>(self, client: C) -> Result<HttpBackend<C>, EndpointError> {
+        let endpoint = self.uri()?;
+        Ok(self.over(client, endpoint))
+    }
+
+    fn over<C>(self, client: C, endpoint: Uri) -> HttpBackend<C> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Ok(HttpBackend {
+        HttpBackend {
             client,
             shared: Arc::new(Shared {
-                endpoint: self.uri()?,
+                endpoint,
                 limits: self.limits,
                 response_timeout: self.response_timeout,
                 key: NEXT.fetch_add(1, Ordering::Relaxed),
             }),
-        })
+        }
     }
 
     fn uri(&self) -> Result<Uri, EndpointError> {

@@ -1,5 +1,7 @@
 //! A message that came over HTTP goes on as it came.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use http_body_util::Full;
@@ -11,9 +13,13 @@ use super::{
 use crate::{
     BoxError,
     http::headers,
-    message::{HttpContext, Kind, Message},
+    message::{Exchange, HttpContext, Kind, Message},
     reply::{Events, Reply},
 };
+
+/// Where a relayed request came from, for a client that hands it on in the same process.
+#[derive(Clone)]
+pub(super) struct Relayed(pub(super) Arc<Exchange>);
 
 pub(super) async fn call<C: HttpClient>(
     backend: HttpBackend<C>,
@@ -26,7 +32,10 @@ pub(super) async fn call<C: HttpClient>(
         None => HeaderMap::new(),
     };
     let deadline = backend.deadline(kind);
-    let request = backend.request(method, headers, message.bytes().clone());
+    let mut request = backend.request(method, headers, message.bytes().clone());
+    request
+        .extensions_mut()
+        .insert(Relayed(Arc::clone(message.exchange())));
     let response = backend.send(request, deadline).await?;
     let limits = backend.shared.limits;
     match answer::read(response, kind, message.exchange(), limits, deadline).await? {
