@@ -47,8 +47,7 @@ impl InterceptorServerBuilder {
 
     /// Hosts several.
     pub fn interceptors<T: Into<Interceptor>>(mut self, interceptors: impl IntoIterator<Item = T>) -> Self {
-        self.interceptors
-            .extend(interceptors.into_iter().map(Into::into));
+        self.interceptors.extend(interceptors.into_iter().map(Into::into));
         self
     }
 
@@ -92,9 +91,7 @@ impl InterceptorServerBuilder {
         for interceptor in self.interceptors {
             let name = interceptor.descriptor().name.clone();
             if name.is_empty() {
-                return Err(ServerBuildError(
-                    "an interceptor has no name: give it one".into(),
-                ));
+                return Err(ServerBuildError("an interceptor has no name: give it one".into()));
             }
             if by_name.insert(name.clone(), hosted.len()).is_some() {
                 return Err(ServerBuildError(format!(
@@ -122,7 +119,9 @@ impl InterceptorServerBuilder {
         let capabilities = old::capabilities(&capability, self.old);
         let old = match self.old {
             true => Some(OldDialect::new(
-                chain.build().map_err(|error| ServerBuildError(error.to_string()))?,
+                chain
+                    .build()
+                    .map_err(|error| ServerBuildError(error.to_string()))?,
             )),
             false => None,
         };

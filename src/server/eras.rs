@@ -52,7 +52,9 @@ pub(super) fn check(message: &Message) -> Result<(), Refusal> {
     }
     let capabilities = message.payload().get(CLIENT_CAPABILITIES).ok().flatten();
     if !capabilities.is_some_and(|view| view.raw().starts_with('{')) {
-        return Err(Refusal::missing_meta("io.modelcontextprotocol/clientCapabilities"));
+        return Err(Refusal::missing_meta(
+            "io.modelcontextprotocol/clientCapabilities",
+        ));
     }
     Ok(())
 }

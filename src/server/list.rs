@@ -30,11 +30,7 @@ pub(super) fn list(host: &Host, message: &Message) -> Result<Box<RawValue>, Refu
         .hosted
         .iter()
         .map(Hosted::descriptor)
-        .filter(|descriptor| {
-            filter
-                .as_ref()
-                .is_none_or(|filter| concerns(descriptor, filter))
-        })
+        .filter(|descriptor| filter.as_ref().is_none_or(|filter| concerns(descriptor, filter)))
         .map(|descriptor| match &host.old {
             Some(_) => old::descriptor(descriptor),
             None => descriptor.clone(),

@@ -6,8 +6,8 @@ use super::{eras::raw, errors::Refusal};
 use crate::{
     chain::Chain,
     interceptor::{
-        ChainParams, ChainStatus, Descriptor, InterceptorType, InterceptorsCapability, Members, Outcome, Phase,
-        UnknownOutcome, WireOutcome, WireResult,
+        ChainParams, ChainStatus, Descriptor, InterceptorType, InterceptorsCapability, Members, Outcome,
+        Phase, UnknownOutcome, WireOutcome, WireResult,
     },
     message::{Era, Message},
 };

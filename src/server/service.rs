@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     interceptor::{Descriptor, InterceptorsCapability},
-    message::{ErrorObject, Era, Kind, Message},
+    message::{Era, ErrorObject, Kind, Message},
     reply::{Head, Reply},
 };
 

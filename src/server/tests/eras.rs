@@ -85,7 +85,11 @@ async fn py_036_py_040_the_methods_work_in_both_eras() {
         assert!(listed.ends_with(r#"],"resultType":"complete"}}"#), "{listed}");
     }
     let plain = r#"{"jsonrpc":"2.0","id":1,"method":"interceptors/list"}"#;
-    for headers in [None, Some(&[][..]), Some(&[("mcp-protocol-version", "2025-06-18")])] {
+    for headers in [
+        None,
+        Some(&[][..]),
+        Some(&[("mcp-protocol-version", "2025-06-18")]),
+    ] {
         let (status, listed) = answer(plain, headers).await;
         assert_eq!(status, StatusCode::OK);
         assert!(!listed.contains("resultType"), "{listed}");

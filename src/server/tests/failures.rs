@@ -62,15 +62,12 @@ async fn py_031_a_crash_never_shows_its_text() {
 #[tokio::test]
 async fn a_panic_is_a_failure_and_the_server_goes_on() {
     let server = builder()
-        .interceptor(
-            Interceptor::mutator("bomb")
-                .on("tools/call")
-                .request()
-                .handler(|payload: Payload| async move {
-                    assert!(!payload.is_present(), "inner text");
-                    None::<Payload>
-                }),
-        )
+        .interceptor(Interceptor::mutator("bomb").on("tools/call").request().handler(
+            |payload: Payload| async move {
+                assert!(!payload.is_present(), "inner text");
+                None::<Payload>
+            },
+        ))
         .build()
         .unwrap();
     for _ in 0..2 {

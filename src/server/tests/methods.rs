@@ -16,10 +16,7 @@ async fn py_022_py_062_go_004_ts_142_the_list_is_filtered_by_event() {
         ("llm/completion", &["redactor", "audit-log"][..]),
         ("prompts/get", &["audit-log", "confused"]),
         ("prompts/*", &["audit-log", "confused"]),
-        (
-            "tools/*",
-            &["redactor", "judge", "audit-log", "crash", "slow"],
-        ),
+        ("tools/*", &["redactor", "judge", "audit-log", "crash", "slow"]),
         ("nonexistent", &["audit-log"]),
     ] {
         assert_eq!(names(&server, json!({"event": event})).await, expected, "{event}");
@@ -42,7 +39,11 @@ async fn a_list_needs_no_params_and_refuses_odd_ones() {
     let bare = Message::bare_request(&Id::from("a"), "interceptors/list");
     let reply = server.clone().oneshot(bare).await.unwrap();
     let answer = reply.into_one(drop).await.unwrap().unwrap();
-    assert!(answer.as_json().contains(r#""id":"a","result":{"interceptors":[{"name":"redactor""#));
+    assert!(
+        answer
+            .as_json()
+            .contains(r#""id":"a","result":{"interceptors":[{"name":"redactor""#)
+    );
     for params in [
         json!({"event": 7}),
         json!({"event": "a*b"}),

@@ -5,15 +5,12 @@ use super::*;
 fn old() -> InterceptorServer {
     builder()
         .old_dialect()
-        .interceptor(
-            Interceptor::mutator("upper")
-                .on("tools/call")
-                .both()
-                .handler(|mut payload: Payload| async move {
-                    let changed = payload.edit_strings(|text| Some(text.to_uppercase()))?;
-                    Ok::<_, BoxError>(changed.then_some(payload))
-                }),
-        )
+        .interceptor(Interceptor::mutator("upper").on("tools/call").both().handler(
+            |mut payload: Payload| async move {
+                let changed = payload.edit_strings(|text| Some(text.to_uppercase()))?;
+                Ok::<_, BoxError>(changed.then_some(payload))
+            },
+        ))
         .interceptor(Interceptor::sink("log").on("*").request().handler(|| async {}))
         .interceptor(
             Interceptor::validator("crash")

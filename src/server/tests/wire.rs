@@ -81,7 +81,10 @@ async fn over_http() {
         assert_eq!((status, &*without_duration(&answer)), (200, expected));
     }
     let modern = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/list"),
+    ];
     let expected = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
     assert_eq!(post(modern, &headers).await, (404, expected.to_owned()));
     assert_eq!(post(modern, &[]).await.0, 400);
