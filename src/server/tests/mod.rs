@@ -67,7 +67,7 @@ fn six() -> InterceptorServer {
             Interceptor::validator("slow")
                 .on("tools/call")
                 .request()
-                .handler(|| std::future::pending::<bool>()),
+                .handler(std::future::pending::<bool>),
         )
         .interceptor(
             Interceptor::validator("confused")
