@@ -97,6 +97,7 @@ async fn invoke(server: &InterceptorServer, params: Value) -> Value {
     ask(server, "interceptor/invoke", params).await
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it reads better where it is called")]
 fn call(name: &str, payload: Value) -> Value {
     json!({"name": name, "event": "tools/call", "phase": Phase::Request, "payload": payload})
 }
