@@ -22,6 +22,7 @@ pub mod phase;
 pub mod proxy;
 pub mod reply;
 pub mod rescue;
+pub mod server;
 mod service;
 pub mod sink;
 #[cfg(feature = "stdio")]

@@ -496,3 +496,35 @@ fn when_the_server_exits_so_does_the_proxy_on_stdio() {
     assert_eq!(proxy.ended().code(), Some(1));
     drop(stdin);
 }
+
+#[test]
+fn the_ready_made_interceptors_are_hosted_over_stdio_and_http() {
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"interceptors/list","params":{"event":"tools/call"}}"#;
+    let invoke = |id: i64, name: &str, payload: &Value| {
+        let params = json!({"name": name, "event": "tools/call", "phase": "request", "payload": payload});
+        json!({"jsonrpc": "2.0", "id": id, "method": "interceptor/invoke", "params": params}).to_string()
+    };
+    let call = json!({"name": "rm_all", "arguments": {"key": token()}});
+    let messages = [
+        initialize(),
+        list.to_owned(),
+        invoke(3, "tool-policy", &call),
+        invoke(4, "secret-redactor", &call),
+    ];
+    let (answers, status) = over_stdio(&["serve", "--stdio", "--deny-tool", "rm_*"], &messages);
+    assert!(status.success());
+    let result = |id: i64| &answers.iter().find(|answer| answer["id"] == id).unwrap()["result"];
+    let listed = result(2)["interceptors"].as_array().unwrap();
+    let names: Vec<_> = listed
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["secret-redactor", "tool-policy"]);
+    assert_eq!(result(3)["valid"], false);
+    assert_eq!(result(4)["modified"], true);
+    assert!(!result(4).to_string().contains(&token()));
+
+    let (_running, url) = Running::listening(&["serve", "--listen", "127.0.0.1:0"]);
+    let answer = message(&request(&url, "POST", None, &[], &invoke(5, "tool-policy", &call)).1);
+    assert_eq!(answer["result"]["valid"], true, "{answer}");
+}

@@ -47,12 +47,14 @@ mod steps;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use self::{builder::Settings, entry::Entry, plan::Plans, sink_queue::OffPath};
+use self::{builder::Settings, plan::Plans, sink_queue::OffPath};
 use crate::{interceptor::Phase, message::Exchange};
 
 pub use builder::{BuildError, ChainBuilder};
 pub use decision::DecisionId;
+pub(crate) use entry::Entry;
 pub use failure::Failure;
+pub(crate) use invoke::invoke;
 pub use overrides::Overrides;
 pub(crate) use plan::Plan;
 pub use protected::Protected;

@@ -239,6 +239,14 @@ impl<K, S> InterceptorBuilder<K, S> {
         self
     }
 
+    /// The JSON Schema of the configuration. A [server](crate::server) built with the feature `schema` refuses an
+    /// invocation whose configuration does not fit.
+    #[must_use]
+    pub fn config_schema(mut self, schema: impl Into<serde_json::Value>) -> Self {
+        self.descriptor = self.descriptor.with_config_schema(schema);
+        self
+    }
+
     /// Shows it JSON-RPC error answers too, as their `error` object, in the response phase.
     #[must_use]
     pub fn errors(mut self) -> Self {

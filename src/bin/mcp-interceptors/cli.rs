@@ -24,6 +24,10 @@ pub(crate) enum Command {
     /// The client is served over HTTP (--listen) or stdio (--stdio); the server is reached over HTTP (--url) or
     /// is a command to run (after --). Logs go to stderr; RUST_LOG sets how much.
     Proxy(ProxyArgs),
+    /// Host the ready-made interceptors, for clients and gateways that speak SEP-2624
+    ///
+    /// They are the secret redactor and the tool policy, over HTTP (--listen) or stdio (--stdio).
+    Serve(ServeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -75,6 +79,23 @@ pub(crate) struct ProxyArgs {
     pub(crate) policy: PolicyArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(override_usage = "mcp-interceptors serve [OPTIONS] (--listen ADDR | --stdio)")]
+#[command(group(ArgGroup::new("client").required(true).args(["listen", "stdio"])))]
+pub(crate) struct ServeArgs {
+    /// Serve clients over HTTP at this address, at the path /mcp; port 0 lets the system choose
+    #[arg(long, value_name = "ADDR", help_heading = "Client")]
+    pub(crate) listen: Option<String>,
+    /// Serve one client on stdin and stdout
+    #[arg(long, help_heading = "Client")]
+    pub(crate) stdio: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    /// Have the tool policy refuse calls of the tools that this glob matches
+    #[arg(long, value_name = "GLOB", help_heading = "Interceptors")]
+    pub(crate) deny_tool: Vec<String>,
+}
+
 /// Who may come in over HTTP.
 #[derive(Debug, Args)]
 pub(crate) struct AccessArgs {
@@ -122,6 +143,8 @@ mod tests {
             "x proxy --stdio --url http://localhost/mcp",
             "x proxy --listen 127.0.0.1:0 --url http://localhost/mcp --deny-tool a --deny-tool b*",
             "x proxy --listen 127.0.0.1:0 --env A=b --env C -- server",
+            "x serve --stdio --deny-tool a",
+            "x serve --listen 127.0.0.1:0",
         ] {
             assert!(parses(good), "{good}");
         }
@@ -135,6 +158,8 @@ mod tests {
             "x proxy --stdio --allow-remote -- server",
             "x proxy --stdio --url http://localhost/mcp --env A",
             "x demo --allow-remote",
+            "x serve",
+            "x serve --stdio --listen 127.0.0.1:0",
         ] {
             assert!(!parses(bad), "{bad}");
         }

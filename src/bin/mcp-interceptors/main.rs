@@ -7,6 +7,7 @@ mod exit;
 mod listen;
 mod logging;
 mod proxy;
+mod serve;
 mod signals;
 mod stack;
 
@@ -41,6 +42,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         match cli.command {
             Command::Demo(args) => demo::run(&args).await,
             Command::Proxy(args) => proxy::run(args).await,
+            Command::Serve(args) => serve::run(args).await,
         }
     });
     // Not `drop`: a thread that reads a terminal's or a pipe's stdin cannot be interrupted.
