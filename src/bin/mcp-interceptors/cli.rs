@@ -24,6 +24,12 @@ pub(crate) enum Command {
     /// The client is served over HTTP (--listen) or stdio (--stdio); the server is reached over HTTP (--url) or
     /// is a command to run (after --). Logs go to stderr; RUST_LOG sets how much.
     Proxy(ProxyArgs),
+    /// List the interceptors of a server
+    List(crate::call::ListArgs),
+    /// Ask one interceptor; exit code 0 allowed, 1 blocked, 2 failed
+    Invoke(crate::call::InvokeArgs),
+    /// Run the interceptors of one or more servers as one chain; exit code 0 allowed, 1 blocked, 2 failed
+    Chain(crate::call::ChainArgs),
 }
 
 #[derive(Debug, Args)]
@@ -93,6 +99,15 @@ pub(crate) struct PolicyArgs {
     /// Refuse calls of the tools that this glob matches
     #[arg(long, value_name = "GLOB", help_heading = "Interceptors")]
     pub(crate) deny_tool: Vec<String>,
+    /// Ask the interceptors of the server at this endpoint too
+    #[arg(long, value_name = "URL", help_heading = "Interceptors")]
+    pub(crate) interceptor_url: Vec<String>,
+    /// Ask the interceptors of the server that this command line runs too
+    #[arg(long, value_name = "COMMAND-LINE", help_heading = "Interceptors")]
+    pub(crate) interceptor_cmd: Vec<String>,
+    /// Show these servers' interceptors only the events that this pattern matches: a name, ns/* or *
+    #[arg(long, value_name = "PATTERN", help_heading = "Interceptors")]
+    pub(crate) events: Vec<String>,
     /// Append a line of JSON for each decision to this file
     #[arg(long, value_name = "FILE", help_heading = "Interceptors")]
     pub(crate) audit_log: Option<PathBuf>,
@@ -117,6 +132,12 @@ mod tests {
             "x proxy --stdio --url http://localhost/mcp",
             "x proxy --listen 127.0.0.1:0 --url http://localhost/mcp --deny-tool a --deny-tool b*",
             "x proxy --listen 127.0.0.1:0 --env A=b --env C -- server",
+            "x proxy --stdio --interceptor-url http://localhost/a --interceptor-cmd b --events tools/* -- server",
+            "x list http://localhost/mcp",
+            "x list --event tools/call -- server --flag",
+            "x invoke guard --event tools/call --phase request --payload - http://localhost/mcp",
+            "x invoke guard --event tools/call --phase response --payload a.json -- server",
+            "x chain --event e --phase request --payload - --interceptor-cmd a --interceptor-url http://b/ --json",
         ] {
             assert!(parses(good), "{good}");
         }
@@ -130,6 +151,11 @@ mod tests {
             "x proxy --stdio --allow-remote -- server",
             "x proxy --stdio --url http://localhost/mcp --env A",
             "x demo --allow-remote",
+            "x list",
+            "x list http://localhost/mcp -- server",
+            "x invoke guard --event e --phase both --payload - -- server",
+            "x invoke guard --event e --phase request -- server",
+            "x chain --event e --phase request --payload -",
         ] {
             assert!(!parses(bad), "{bad}");
         }
