@@ -5,6 +5,7 @@
 mod builder;
 pub mod builtin;
 pub mod chain;
+pub mod client;
 pub mod correlate;
 pub mod duplex;
 #[cfg(any(doc, doctest))]

@@ -11,6 +11,7 @@ const PHASE_TIMEOUT: Duration = Duration::from_secs(30);
 const QUEUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Builds a [`Chain`].
+#[derive(Clone)]
 #[must_use = "a builder does nothing until build()"]
 pub struct ChainBuilder {
     interceptors: Vec<(Interceptor, Overrides)>,
@@ -139,6 +140,22 @@ impl ChainBuilder {
     /// When two interceptors of one host have the same name, when an override widens hooks, and when it names
     /// nobody.
     pub fn build(self) -> Result<Chain, BuildError> {
+        self.compile(true)
+    }
+
+    /// The same; where a list has changed behind the calls, an override may name nobody any more.
+    pub(crate) fn rebuild(self) -> Result<Chain, BuildError> {
+        self.compile(false)
+    }
+
+    /// The names of the interceptors so far.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.interceptors
+            .iter()
+            .map(|(interceptor, _)| &*interceptor.descriptor().name)
+    }
+
+    fn compile(self, strict: bool) -> Result<Chain, BuildError> {
         let mut names = HashSet::new();
         for (interceptor, _) in &self.interceptors {
             let name = interceptor.descriptor().name.clone();
@@ -161,6 +178,13 @@ impl ChainBuilder {
                 .iter()
                 .any(|(interceptor, _)| concerns(interceptor, server, name))
             {
+                if !strict {
+                    tracing::warn!(
+                        ?name,
+                        "an override names an interceptor that is not there any more"
+                    );
+                    continue;
+                }
                 return Err(BuildError(format!(
                     "an override names {name:?}, which is not in the chain"
                 )));
@@ -169,7 +193,7 @@ impl ChainBuilder {
         let mut entries = Vec::with_capacity(self.interceptors.len());
         for (interceptor, mut overrides) in self.interceptors {
             for (server, name, more) in &self.overrides {
-                if concerns(&interceptor, server, name) {
+                if concerns(&interceptor, server, name) && !interceptor.settings().fixed {
                     overrides = overrides.or(more);
                 }
             }

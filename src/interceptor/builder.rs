@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) with_request: bool,
     pub(crate) overflow: Overflow,
     pub(crate) server: Option<Arc<str>>,
+    /// It stands in for one that must not be missed: no override concerns it.
+    pub(crate) fixed: bool,
 }
 
 /// What happens to a message when the queue of a sink that hooks it is full.
@@ -113,6 +115,17 @@ impl Interceptor {
             service: erase(layer.layer(self.service)),
             ..self
         }
+    }
+
+    pub(crate) fn with_hooks(mut self, hooks: Vec<Hook>) -> Self {
+        Arc::make_mut(&mut self.descriptor).hooks = hooks;
+        self
+    }
+
+    /// Makes overrides pass it by.
+    pub(crate) fn fixed(mut self) -> Self {
+        self.settings.fixed = true;
+        self
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -78,7 +78,7 @@ impl Descriptor {
     }
 
     /// The same for a name that is checked later: a chain refuses an empty one.
-    pub(super) fn named(name: String, kind: InterceptorType) -> Self {
+    pub(crate) fn named(name: String, kind: InterceptorType) -> Self {
         Self {
             name,
             version: None,

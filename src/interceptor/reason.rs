@@ -7,7 +7,7 @@ const MAX_CHARS: usize = 300;
 
 /// The text of an error that may quote what a peer sent: shortened, and without control characters, so that it
 /// cannot forge a log line or steer a terminal.
-pub(super) fn reason(error: &dyn Display) -> String {
+pub(crate) fn reason(error: &dyn Display) -> String {
     let full = error.to_string();
     let mut text = String::with_capacity(full.len().min(MAX_CHARS));
     for (count, c) in full.chars().enumerate() {

@@ -28,6 +28,12 @@ pub(crate) enum Command {
     ///
     /// They are the secret redactor and the tool policy, over HTTP (--listen) or stdio (--stdio).
     Serve(ServeArgs),
+    /// List the interceptors of a server
+    List(crate::call::ListArgs),
+    /// Ask one interceptor; exit code 0 allowed, 1 blocked, 2 failed
+    Invoke(crate::call::InvokeArgs),
+    /// Run the interceptors of one or more servers as one chain; exit code 0 allowed, 1 blocked, 2 failed
+    Chain(crate::call::ChainArgs),
 }
 
 #[derive(Debug, Args)]
@@ -119,6 +125,15 @@ pub(crate) struct PolicyArgs {
     /// Refuse calls of the tools that this glob matches
     #[arg(long, value_name = "GLOB", help_heading = "Interceptors")]
     pub(crate) deny_tool: Vec<String>,
+    /// Ask the interceptors of the server at this endpoint too
+    #[arg(long, value_name = "URL", help_heading = "Interceptors")]
+    pub(crate) interceptor_url: Vec<String>,
+    /// Ask the interceptors of the server that this command line runs too
+    #[arg(long, value_name = "COMMAND-LINE", help_heading = "Interceptors")]
+    pub(crate) interceptor_cmd: Vec<String>,
+    /// Show these servers' interceptors only the events that this pattern matches: a name, ns/* or *
+    #[arg(long, value_name = "PATTERN", help_heading = "Interceptors")]
+    pub(crate) events: Vec<String>,
     /// Append a line of JSON for each decision to this file
     #[arg(long, value_name = "FILE", help_heading = "Interceptors")]
     pub(crate) audit_log: Option<PathBuf>,
@@ -145,6 +160,12 @@ mod tests {
             "x proxy --listen 127.0.0.1:0 --env A=b --env C -- server",
             "x serve --stdio --deny-tool a",
             "x serve --listen 127.0.0.1:0",
+            "x proxy --stdio --interceptor-url http://localhost/a --interceptor-cmd b --events tools/* -- server",
+            "x list http://localhost/mcp",
+            "x list --event tools/call -- server --flag",
+            "x invoke guard --event tools/call --phase request --payload - http://localhost/mcp",
+            "x invoke guard --event tools/call --phase response --payload a.json -- server",
+            "x chain --event e --phase request --payload - --interceptor-cmd a --interceptor-url http://b/ --json",
         ] {
             assert!(parses(good), "{good}");
         }
@@ -160,6 +181,11 @@ mod tests {
             "x demo --allow-remote",
             "x serve",
             "x serve --stdio --listen 127.0.0.1:0",
+            "x list",
+            "x list http://localhost/mcp -- server",
+            "x invoke guard --event e --phase both --payload - -- server",
+            "x invoke guard --event e --phase request -- server",
+            "x chain --event e --phase request --payload -",
         ] {
             assert!(!parses(bad), "{bad}");
         }

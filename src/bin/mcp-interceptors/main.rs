@@ -1,6 +1,7 @@
 //! The program `mcp-interceptors`: a demonstration, and a proxy with ready-made interceptors.
 #![forbid(unsafe_code)]
 
+mod call;
 mod cli;
 mod demo;
 mod exit;
@@ -8,6 +9,7 @@ mod listen;
 mod logging;
 mod proxy;
 mod serve;
+mod servers;
 mod signals;
 mod stack;
 
@@ -16,6 +18,7 @@ use std::{process::ExitCode, time::Duration};
 use clap::Parser;
 
 use crate::{
+    call::Verdict,
     cli::{Cli, Command},
     exit::Failure,
 };
@@ -25,7 +28,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(matches!(&cli.command, Command::Demo(_)));
     match run(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Verdict::Allowed) => ExitCode::SUCCESS,
+        Ok(Verdict::Blocked) => ExitCode::FAILURE,
         Err(failure) => {
             eprintln!("mcp-interceptors: {failure}");
             failure.code()
@@ -33,16 +37,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<(), Failure> {
+fn run(cli: Cli) -> Result<Verdict, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::new("cannot start", &error))?;
     let done = runtime.block_on(async {
         match cli.command {
-            Command::Demo(args) => demo::run(&args).await,
-            Command::Proxy(args) => proxy::run(args).await,
-            Command::Serve(args) => serve::run(args).await,
+            Command::Demo(args) => demo::run(&args).await.map(|()| Verdict::Allowed),
+            Command::Proxy(args) => proxy::run(args).await.map(|()| Verdict::Allowed),
+            Command::Serve(args) => serve::run(args).await.map(|()| Verdict::Allowed),
+            Command::List(args) => call::list(&args).await,
+            Command::Invoke(args) => call::invoke(&args).await,
+            Command::Chain(args) => call::chain(&args).await,
         }
     });
     // Not `drop`: a thread that reads a terminal's or a pipe's stdin cannot be interrupted.

@@ -18,7 +18,7 @@ use crate::{
     listen::Front,
     logging::PROGRAM,
     signals,
-    stack::{chain, stack},
+    stack::{discover, stack},
 };
 
 /// Runs until the client is gone or the user ends it. Children are gone and the audit log is written when it
@@ -30,28 +30,30 @@ pub(crate) async fn run(args: ProxyArgs) -> Result<(), Failure> {
         }
         None => Backend::Child(child_command(&args.command, &args.env)?),
     };
-    let (chain, audit) = chain(&args.policy)?;
+    let (discovery, audit) = discover(&args.policy).await?;
+    let chain = discovery.chain();
     let done = match (&args.listen, backend) {
         (Some(address), Backend::Http(backend)) => {
-            listen(address, &args.access, stack(&chain, backend)).await
+            listen(address, &args.access, stack(chain.clone(), backend)).await
         }
         (Some(address), Backend::Child(command)) => {
             let pool = ChildPool::new(command);
-            let done = listen(address, &args.access, stack(&chain, pool.clone())).await;
+            let done = listen(address, &args.access, stack(chain.clone(), pool.clone())).await;
             pool.shutdown().await;
             done
         }
-        (None, Backend::Http(backend)) => on_stdio(stack(&chain, backend), signals::shutdown()).await,
+        (None, Backend::Http(backend)) => on_stdio(stack(chain.clone(), backend), signals::shutdown()).await,
         (None, Backend::Child(command)) => {
             let child = command
                 .spawn()
                 .map_err(|error| Failure::new("cannot run the server", &error))?;
-            let done = with_child(stack(&chain, child.clone()), &child).await;
+            let done = with_child(stack(chain.clone(), child.clone()), &child).await;
             child.shutdown().await;
             done
         }
     };
-    chain.flush().await;
+    chain.current().flush().await;
+    discovery.close().await;
     if let Some(audit) = audit {
         audit.flush().await;
         if audit.lost() > 0 {

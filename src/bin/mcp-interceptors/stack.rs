@@ -3,15 +3,20 @@
 use mcp_interceptors::{
     McpService, ServiceBuilderExt,
     builtin::{AuditLog, SecretRedactor, ToolPolicy},
-    chain::Chain,
+    chain::{Chain, ChainBuilder, ChainSource},
+    client::Discovery,
+    interceptor::EventPattern,
     proxy::McpProxyService,
 };
 use tower::ServiceBuilder;
 
-use crate::{cli::PolicyArgs, exit::Failure};
+use crate::{cli::PolicyArgs, exit::Failure, servers};
 
 /// The layers in front of a backend.
-pub(crate) fn stack<B: McpService>(chain: &Chain, backend: B) -> impl McpService + use<B> {
+pub(crate) fn stack<C: Into<ChainSource>, B: McpService>(
+    chain: C,
+    backend: B,
+) -> impl McpService + use<C, B> {
     ServiceBuilder::new()
         .rescue()
         .correlate()
@@ -19,8 +24,28 @@ pub(crate) fn stack<B: McpService>(chain: &Chain, backend: B) -> impl McpService
         .service(McpProxyService::new(backend))
 }
 
-/// The chain that the arguments ask for, and its audit log.
-pub(crate) fn chain(policy: &PolicyArgs) -> Result<(Chain, Option<AuditLog>), Failure> {
+/// The chain that the arguments ask for, with the interceptors of the servers that they name, and its audit log.
+/// The servers have been listed when this returns.
+pub(crate) async fn discover(policy: &PolicyArgs) -> Result<(Discovery, Option<AuditLog>), Failure> {
+    let (base, audit) = builder(policy)?;
+    let servers = servers::all(&policy.interceptor_url, &policy.interceptor_cmd)?;
+    let mut discovery = Discovery::builder().servers(servers.clone()).chain(base);
+    if !policy.events.is_empty() {
+        let events: Result<Vec<EventPattern>, _> = policy.events.iter().map(|event| event.parse()).collect();
+        discovery = discovery.events(events.map_err(|error| Failure::usage(format!("--events: {error}")))?);
+    }
+    match discovery.start().await {
+        Ok(discovery) => Ok((discovery, audit)),
+        Err(error) => {
+            for server in servers {
+                server.close().await;
+            }
+            Err(Failure::said(error.to_string()))
+        }
+    }
+}
+
+fn builder(policy: &PolicyArgs) -> Result<(ChainBuilder, Option<AuditLog>), Failure> {
     let mut chain = Chain::builder();
     if policy.redact_secrets {
         chain = chain.interceptor(SecretRedactor::new().into());
@@ -36,6 +61,5 @@ pub(crate) fn chain(policy: &PolicyArgs) -> Result<(Chain, Option<AuditLog>), Fa
         chain = chain.interceptor(log.clone().into()).observer(log.clone());
         audit = Some(log);
     }
-    let chain = chain.build().map_err(|error| Failure::usage(error.to_string()))?;
     Ok((chain, audit))
 }
