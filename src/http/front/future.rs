@@ -48,7 +48,7 @@ struct Start<S> {
 #[pin_project(project = StageProj)]
 enum Stage<B> {
     Refused(Option<Box<http::Response<ResponseBody>>>),
-    Reading(#[pin] Read<B>),
+    Reading(Read<B>),
     /// No body is read: the request is a GET or a DELETE.
     Bare(Kind),
     Calling(Call),
@@ -136,7 +136,7 @@ impl<S: McpService> Start<S> {
 impl<S, B> Future for ResponseFuture<S, B>
 where
     S: McpService,
-    B: http_body::Body,
+    B: http_body::Body + Send + 'static,
 {
     type Output = Result<http::Response<ResponseBody>, Infallible>;
 
@@ -149,7 +149,7 @@ where
                     None => return Poll::Pending,
                 },
                 StageProj::Reading(read) => {
-                    let body = ready!(read.poll(cx));
+                    let body = ready!(Pin::new(read).poll(cx));
                     match this.start.take().map(|start| start.read(body)) {
                         Some(Ok(call)) => Stage::Calling(call),
                         Some(Err(response)) => Stage::Refused(Some(response)),

@@ -159,7 +159,10 @@ where
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
         match checks::check(&request, &self.settings) {
             Ok(kind) => ResponseFuture::new(self.inner.clone(), Arc::clone(&self.settings), request, kind),
-            Err(refusal) => ResponseFuture::refused(refusal),
+            Err(refusal) => {
+                read::read_away(request.into_body(), self.settings.max_body);
+                ResponseFuture::refused(refusal)
+            }
         }
     }
 }
