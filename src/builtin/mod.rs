@@ -12,8 +12,8 @@
 //!
 //! let audit = AuditLog::new(std::io::sink());
 //! let chain = Chain::builder()
-//!     .interceptor(ToolPolicy::new().deny("delete_*").into())
-//!     .interceptor(audit.clone().into())
+//!     .interceptor(ToolPolicy::new().deny("delete_*"))
+//!     .interceptor(audit.clone())
 //!     .observer(audit)
 //!     .build()
 //!     .unwrap();

@@ -51,13 +51,13 @@ impl ChainBuilder {
     }
 
     /// Adds an interceptor as it describes itself.
-    pub fn interceptor(self, interceptor: Interceptor) -> Self {
+    pub fn interceptor(self, interceptor: impl Into<Interceptor>) -> Self {
         self.interceptor_with(interceptor, Overrides::new())
     }
 
     /// Adds an interceptor as this deployment wants it.
-    pub fn interceptor_with(mut self, interceptor: Interceptor, overrides: Overrides) -> Self {
-        self.interceptors.push((interceptor, overrides));
+    pub fn interceptor_with(mut self, interceptor: impl Into<Interceptor>, overrides: Overrides) -> Self {
+        self.interceptors.push((interceptor.into(), overrides));
         self
     }
 

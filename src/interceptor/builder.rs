@@ -362,6 +362,12 @@ impl<K, S> OnEvent<K, S> {
         self
     }
 
+    /// More events, given as patterns.
+    pub fn and_patterns(mut self, events: impl IntoIterator<Item = EventPattern>) -> Self {
+        self.events.extend(events);
+        self
+    }
+
     /// In the request phase: requests and notifications.
     #[must_use]
     pub fn request(self) -> InterceptorBuilder<K, S> {

@@ -133,6 +133,16 @@ impl Message {
         })
     }
 
+    /// The error answer to this request, in its exchange.
+    #[must_use]
+    pub fn answer_error(&self, error: &ErrorObject) -> Self {
+        let answer = Self::error(self.id().as_ref(), error).with_exchange(Arc::clone(self.exchange()));
+        match Asked::of(self) {
+            Some(asked) => answer.with_in_reply_to(Arc::new(asked)),
+            None => answer,
+        }
+    }
+
     /// Asks for what nobody has asked for: the stream of notifications and server requests that belong to no
     /// call. HTTP's GET, or what a stdio front opens at its start.
     #[must_use]

@@ -8,6 +8,10 @@
 //! reply has left the stack; a block cancels it. So no sink ever sees what was blocked; audit records of that come from
 //! the chain's [`Report`](crate::chain::Report)s.
 //!
+//! On the side of a client the order of the SEP puts sinks before the mutators of an answer: a sink sees what the
+//! server sent, secrets that a redactor further out takes out included. A log that must be clean redacts for itself,
+//! or stands in a layer of its own outside the redactor.
+//!
 //! ```
 //! use mcp_interceptors::{chain::Chain, interceptor::{Event, Interceptor}, message::{Id, Message}, reply::Reply, sink::SinkLayer};
 //! use tower::{ServiceBuilder, ServiceExt};

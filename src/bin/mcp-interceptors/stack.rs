@@ -48,17 +48,17 @@ pub(crate) async fn discover(policy: &PolicyArgs) -> Result<(Discovery, Option<A
 fn builder(policy: &PolicyArgs) -> Result<(ChainBuilder, Option<AuditLog>), Failure> {
     let mut chain = Chain::builder();
     if policy.redact_secrets {
-        chain = chain.interceptor(SecretRedactor::new().into());
+        chain = chain.interceptor(SecretRedactor::new());
     }
     if !policy.deny_tool.is_empty() {
         let tools = policy.deny_tool.iter().fold(ToolPolicy::new(), ToolPolicy::deny);
-        chain = chain.interceptor(tools.into());
+        chain = chain.interceptor(tools);
     }
     let mut audit = None;
     if let Some(path) = &policy.audit_log {
         let log = AuditLog::open(path)
             .map_err(|error| Failure::usage(format!("--audit-log {}: {error}", path.display())))?;
-        chain = chain.interceptor(log.clone().into()).observer(log.clone());
+        chain = chain.interceptor(log.clone()).observer(log.clone());
         audit = Some(log);
     }
     Ok((chain, audit))

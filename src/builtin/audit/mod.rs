@@ -35,7 +35,7 @@ use self::writer::Writer;
 /// # std::fs::create_dir_all(&directory)?;
 /// # let path = directory.join("audit.jsonl");
 /// let audit = AuditLog::open(&path)?;
-/// let chain = Chain::builder().interceptor(audit.clone().into()).observer(audit.clone()).build()?;
+/// let chain = Chain::builder().interceptor(audit.clone()).observer(audit.clone()).build()?;
 /// // … and before the program ends:
 /// chain.flush().await;
 /// audit.flush().await;

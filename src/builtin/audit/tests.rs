@@ -43,7 +43,7 @@ fn audited(chain: crate::chain::ChainBuilder) -> (Chain, AuditLog, Buffer) {
     let buffer = Buffer::default();
     let audit = AuditLog::new(buffer.clone());
     let chain = chain
-        .interceptor(audit.clone().into())
+        .interceptor(audit.clone())
         .observer(audit.clone())
         .build()
         .unwrap();
@@ -74,7 +74,7 @@ async fn each_decision_is_a_line_and_says_who_decided_what() {
         Chain::builder()
             .interceptor(note)
             .interceptor(broken)
-            .interceptor(ToolPolicy::new().deny("delete_*").into()),
+            .interceptor(ToolPolicy::new().deny("delete_*")),
     );
     run(&chain, "tools/call", json!({"name": "echo"})).await;
     run(&chain, "tools/list", json!({})).await;
@@ -118,8 +118,7 @@ async fn each_decision_is_a_line_and_says_who_decided_what() {
 
 #[tokio::test]
 async fn a_block_has_its_reason_and_the_payload_is_nowhere() {
-    let (chain, audit, buffer) =
-        audited(Chain::builder().interceptor(ToolPolicy::new().deny("delete_*").into()));
+    let (chain, audit, buffer) = audited(Chain::builder().interceptor(ToolPolicy::new().deny("delete_*")));
     run(
         &chain,
         "tools/call",
@@ -223,7 +222,7 @@ async fn a_file_is_appended_to_and_belongs_to_its_owner() {
     for _ in 0..2 {
         let audit = AuditLog::open(&path).unwrap();
         let chain = Chain::builder()
-            .interceptor(audit.clone().into())
+            .interceptor(audit.clone())
             .observer(audit.clone())
             .build()
             .unwrap();

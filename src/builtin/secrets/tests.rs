@@ -175,7 +175,7 @@ fn a_pattern_that_matches_its_own_replacement_ends() {
 
 async fn run(phase: Phase, payload: &str) -> ChainResult {
     let chain = Chain::builder()
-        .interceptor(SecretRedactor::new().into())
+        .interceptor(SecretRedactor::new())
         .build()
         .unwrap();
     let payload: Value = serde_json::from_str(payload).unwrap();
@@ -316,7 +316,7 @@ async fn in_a_stack_progress_and_errors_are_redacted_too() {
         }
     });
     let chain = Chain::builder()
-        .interceptor(SecretRedactor::new().into())
+        .interceptor(SecretRedactor::new())
         .build()
         .unwrap();
     let stack = tower::ServiceBuilder::new()

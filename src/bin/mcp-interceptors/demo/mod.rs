@@ -89,8 +89,8 @@ fn chain() -> ChainBuilder {
             SinkResult::recorded().with_metric("bytes", payload.as_json().len())
         });
     Chain::builder()
-        .interceptor(SecretRedactor::new().into())
-        .interceptor(ToolPolicy::new().deny("delete_*").into())
+        .interceptor(SecretRedactor::new())
+        .interceptor(ToolPolicy::new().deny("delete_*"))
         .interceptor(log)
 }
 
