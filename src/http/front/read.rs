@@ -3,11 +3,14 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::Body;
 use pin_project::pin_project;
+
+use super::body::Silence;
 
 /// The whole body as it arrives; no more of it is read than the limit allows.
 #[pin_project]
@@ -15,21 +18,28 @@ pub(super) struct Read<B> {
     #[pin]
     body: B,
     limit: usize,
+    patience: Option<Duration>,
+    /// Set while nothing comes.
+    silence: Option<Silence>,
     first: Bytes,
     all: BytesMut,
 }
 
 pub(super) enum ReadError {
     TooLarge,
+    /// Nothing came for too long.
+    TooSlow,
     /// The client broke off.
     Broken,
 }
 
 impl<B> Read<B> {
-    pub(super) fn new(body: B, limit: usize) -> Self {
+    pub(super) fn new(body: B, limit: usize, patience: Option<Duration>) -> Self {
         Self {
             body,
             limit,
+            patience,
+            silence: None,
             first: Bytes::new(),
             all: BytesMut::new(),
         }
@@ -42,7 +52,19 @@ impl<B: Body> Future for Read<B> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match ready!(this.body.as_mut().poll_frame(cx)) {
+            let frame = match this.body.as_mut().poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    let Some(limit) = *this.patience else {
+                        return Poll::Pending;
+                    };
+                    let silence = this.silence.get_or_insert_with(|| Silence::new(limit));
+                    ready!(silence.poll(cx));
+                    return Poll::Ready(Err(ReadError::TooSlow));
+                }
+            };
+            *this.silence = None;
+            match frame {
                 None => break,
                 Some(Err(_)) => return Poll::Ready(Err(ReadError::Broken)),
                 Some(Ok(frame)) => {
