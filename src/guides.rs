@@ -5,3 +5,6 @@ pub mod custom_layer {}
 
 #[doc = include_str!("../docs/interceptor.md")]
 pub mod interceptor {}
+
+#[doc = include_str!("../docs/DESIGN.md")]
+pub mod design {}

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     BoxError,
     message::{Exchange, Kind, Message, Origin},
+    proxy::BackendError,
     reply::{Body, Events, Reply},
 };
 
@@ -41,34 +42,45 @@ pub(super) struct Watch {
     pub(super) exchange: Arc<Exchange>,
     pub(super) origin: Option<Origin>,
     pub(super) running: Option<Running>,
+    /// The answer has passed.
+    pub(super) answered: bool,
 }
 
 impl Watch {
-    /// Remembers a server's request, and that the call has been answered.
-    pub(super) fn see(&mut self, message: &Message) {
+    /// Remembers a server's request, and that the call has been answered. `false` for what must not go on: in
+    /// reply to a call, another's answer or a second one.
+    pub(super) fn see(&mut self, message: &Message) -> bool {
         match message.kind() {
-            Kind::Request => self.table.server_asks(&Scope::of(&self.exchange), message),
+            Kind::Request => {
+                self.table.server_asks(&Scope::of(&self.exchange), message);
+                true
+            }
             Kind::Response | Kind::Error => {
-                let own = self
-                    .origin
-                    .as_ref()
-                    .is_some_and(|origin| origin.is_answered_by(message));
-                if let (true, Some(running)) = (own, &mut self.running) {
+                let Some(origin) = &self.origin else { return true };
+                if self.answered || !origin.is_answered_by(message) {
+                    return false;
+                }
+                self.answered = true;
+                if let Some(running) = &mut self.running {
                     running.answered();
                 }
+                true
             }
-            Kind::Notification | Kind::Listen | Kind::End => {}
+            Kind::Notification | Kind::Listen | Kind::End => true,
         }
     }
 
-    fn take_in(mut self, reply: Reply) -> Reply {
+    fn take_in(mut self, reply: Reply) -> Result<Reply, BoxError> {
         let Reply { body, extensions } = reply;
         let body = match body {
             Body::One(message) => {
-                self.see(&message);
+                let belongs = self.see(&message);
                 // A single message is all there is: nothing can be resumed.
                 if let Some(running) = &mut self.running {
                     running.answered();
+                }
+                if !belongs {
+                    return Err(BackendError::garbage("the backend answered another request").into());
                 }
                 Body::One(message)
             }
@@ -80,7 +92,7 @@ impl Watch {
                 other
             }
         };
-        Reply { body, extensions }
+        Ok(Reply { body, extensions })
     }
 }
 
@@ -104,7 +116,7 @@ where
             CallProj::Inner { call } => ready!(call.poll(cx)).map_err(Into::into)?,
         };
         let watch = this.watch.take().expect("polled after completion");
-        Poll::Ready(Ok(watch.take_in(reply)))
+        Poll::Ready(watch.take_in(reply))
     }
 }
 

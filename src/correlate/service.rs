@@ -73,6 +73,7 @@ impl<S: McpService> Service<Message> for Correlate<S> {
             exchange,
             origin: Origin::of(&message),
             running,
+            answered: false,
         };
         ResponseFuture::new(
             Call::Inner {

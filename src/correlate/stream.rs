@@ -1,4 +1,4 @@
-//! A stream in which server requests are remembered.
+//! A stream in which server requests are remembered, and one answer is enough.
 
 use std::{
     pin::Pin,
@@ -23,13 +23,18 @@ impl Stream for Watched {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let Some(event) = ready!(Pin::new(&mut this.events).poll_next(cx)) else {
-            return Poll::Ready(None);
-        };
-        let event = event?;
-        if let Some(message) = event.message() {
-            this.watch.see(message);
+        loop {
+            let Some(event) = ready!(Pin::new(&mut this.events).poll_next(cx)) else {
+                return Poll::Ready(None);
+            };
+            let event = event?;
+            if event.message().is_none_or(|message| this.watch.see(message)) {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            tracing::warn!("withheld an answer that does not belong on its stream");
+            if let Some(rest) = event.suppressed() {
+                return Poll::Ready(Some(Ok(rest)));
+            }
         }
-        Poll::Ready(Some(Ok(event)))
     }
 }

@@ -184,3 +184,58 @@ async fn an_answer_on_a_resumed_stream_is_named_for_the_layers_inside() {
     // The answer to 6, which nobody asked, could be anything: it is withheld.
     assert_eq!(lines, [r#"{"jsonrpc":"2.0","id":5,"result":{"text":"***"}}"#]);
 }
+
+/// DECISIONS 37: only the first answer to an id counts, on the exchange it belongs to.
+#[tokio::test]
+async fn a_call_gets_its_own_answer_and_one() {
+    let stack = |reply: fn() -> Reply| {
+        ServiceBuilder::new()
+            .layer(CorrelateLayer::new())
+            .service_fn(move |_: Message| std::future::ready(Ok::<_, BoxError>(reply())))
+    };
+    let call = || Message::bare_request(&Id::from(1), "tools/call");
+    let streaming = stack(|| {
+        let answers = [
+            r#"{"jsonrpc":"2.0","id":"1","result":"another's"}"#,
+            r#"{"jsonrpc":"2.0","method":"n"}"#,
+            r#"{"jsonrpc":"2.0","id":1.0,"result":"first"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":"second"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"third"}}"#,
+        ];
+        let answers = answers.map(|json| Ok::<_, BoxError>(Message::parse(json.to_owned()).unwrap()));
+        Reply::many(Events::new(futures::stream::iter(answers)))
+    });
+    let Body::Many(mut events) = streaming.clone().oneshot(call()).await.unwrap().body else {
+        panic!("not a stream");
+    };
+    let mut got = Vec::new();
+    while let Some(event) = events.next().await {
+        got.push(event.unwrap().message().unwrap().as_json().to_owned());
+    }
+    assert_eq!(
+        got,
+        [
+            r#"{"jsonrpc":"2.0","method":"n"}"#,
+            r#"{"jsonrpc":"2.0","id":1.0,"result":"first"}"#
+        ]
+    );
+    // Whoever listens may be resuming: there all answers pass.
+    let Body::Many(mut events) = streaming.oneshot(Message::listen()).await.unwrap().body else {
+        panic!("not a stream");
+    };
+    let mut count = 0;
+    while let Some(event) = events.next().await {
+        count += usize::from(event.is_ok());
+    }
+    assert_eq!(count, 5);
+
+    let wrong = stack(|| Reply::one(Message::response(&Id::from(2), &json!({})).unwrap()));
+    let error = wrong.oneshot(call()).await.unwrap_err();
+    assert!(error.to_string().contains("another request"), "{error}");
+    // An error may leave the id out.
+    let unnamed = stack(|| {
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}"#;
+        Reply::one(Message::parse(error.to_owned()).unwrap())
+    });
+    assert!(unnamed.oneshot(call()).await.is_ok());
+}

@@ -109,12 +109,17 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Envelope, ParseError> {
     }
     let mut found = Found::default();
     let mut problem = None;
-    let span = scan(&mut scanner, bytes, &mut found, &mut problem).map_err(syntax)?;
-    scanner.end().map_err(syntax)?;
-    let end = span.end - 1;
+    let scanned = scan(&mut scanner, bytes, &mut found, &mut problem);
     let id = found
         .id
         .map(|span| std::str::from_utf8(span.of(bytes)).ok().and_then(Id::from_json));
+    let span = match scanned {
+        // What stands before it is sound.
+        Err(ScanError::TooDeep) => return Err(ParseError::with_id(Problem::TooDeep, id.flatten())),
+        scanned => scanned.map_err(syntax)?,
+    };
+    scanner.end().map_err(syntax)?;
+    let end = span.end - 1;
     let readable = id.clone().flatten();
     let fail = |problem| ParseError::with_id(problem, readable.clone());
     match problem {

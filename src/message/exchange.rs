@@ -93,6 +93,8 @@ pub struct Exchange {
     principal: Option<Principal>,
     connection: Option<Arc<Connection>>,
     cancellation: Cancellation,
+    #[cfg(any(feature = "http", feature = "stdio"))]
+    left: AtomicBool,
     slots: Slots,
 }
 
@@ -159,6 +161,18 @@ impl Exchange {
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         &self.cancellation
+    }
+
+    /// The sender has gone and reads nothing more, though the call runs on: what needs a reader goes elsewhere.
+    #[cfg(feature = "http")]
+    pub(crate) fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody reads what comes for this exchange.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn is_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
     }
 
     /// What layers share for the length of the exchange.

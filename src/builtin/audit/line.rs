@@ -81,7 +81,7 @@ pub(super) fn of(report: &Report) -> String {
             reason: clip(&blocked.reason, MAX_TEXT),
         }),
         interceptors: report.records.iter().map(entry).collect(),
-        session: report.exchange.session().map(|session| clip(session, MAX_NAME)),
+        session: report.exchange.session().map(session),
         principal: report.exchange.principal().map(|principal| Who {
             r#type: match principal.kind {
                 PrincipalKind::User => "user",
@@ -95,6 +95,12 @@ pub(super) fn of(report: &Report) -> String {
     let mut text = serde_json::to_string(&line).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Enough of a session's id to find its lines, and too little to take the session over.
+fn session(id: &str) -> Cow<'_, str> {
+    let shown: String = id.chars().take(8.min(id.chars().count() / 2)).collect();
+    format!("{shown}…").into()
 }
 
 fn entry(record: &Record) -> Entry<'_> {
@@ -140,4 +146,22 @@ fn outcome(record: &Record) -> &'static str {
 /// Milliseconds with three digits of a fraction: many decisions take less than one.
 fn millis(duration: Duration) -> f64 {
     u32::try_from(duration.as_micros()).map_or(f64::from(u32::MAX), f64::from) / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::session;
+
+    #[test]
+    fn a_session_is_recognised_and_not_given_away() {
+        for (id, shown) in [
+            ("", "…"),
+            ("a", "…"),
+            ("abc", "a…"),
+            ("ä€ß…", "ä€…"),
+            ("0123456789abcdef0123456789abcdef", "01234567…"),
+        ] {
+            assert_eq!(session(id), shown);
+        }
+    }
 }

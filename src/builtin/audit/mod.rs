@@ -48,8 +48,8 @@ use self::writer::Writer;
 ///
 /// `time` (RFC 3339), `decisionId` (the id that the client is told of a block), `event`, `phase`, `status`,
 /// `modified`, `durationMs`, `blocked` (`interceptor`, `kind`, `reason`), `interceptors` (each with `name`,
-/// `server`, `type`, `mode`, `outcome`, `durationMs`, `failure`, `info`), `session` and `principal`; what is not
-/// known or does not apply is left out. Reasons, failures and `info` are the words of interceptors, and it is
+/// `server`, `type`, `mode`, `outcome`, `durationMs`, `failure`, `info`), `session` (how its id begins: whoever
+/// knows the whole of it has the session) and `principal`; what is not known or does not apply is left out. Reasons, failures and `info` are the words of interceptors, and it is
 /// for them not to quote what they see; `info` of remote ones is left out.
 ///
 /// # Overload and failure

@@ -17,7 +17,11 @@ use crate::{
 /// came. The same text always becomes the same, and redacting twice is redacting once.
 ///
 /// What it leaves alone:
-/// * the keys of objects;
+/// * the keys of objects, and numbers;
+/// * what is no payload: a message's id, and members beside `params`, `result` and `error` (JSON-RPC has none); of an
+///   SSE event all but its `data`;
+/// * other notifications, such as `notifications/tasks/status`, unless they are hooked by name;
+/// * the body of an HTTP answer that is no JSON-RPC and no success: a login page, say;
 /// * what a mutator may not change unless the chain [frees](crate::chain::ChainBuilder::free) it: a tool's
 ///   name, a resource's `uri`, `requestState`, the protocol's own members of `_meta`;
 /// * secrets that are encoded (base64, percent signs) or spread over several strings;

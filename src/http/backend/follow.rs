@@ -196,7 +196,7 @@ impl<C: HttpClient> Answering<C> {
     }
 }
 
-fn is_garbage(error: &BoxError) -> bool {
+pub(super) fn is_garbage(error: &BoxError) -> bool {
     error
         .downcast_ref::<BackendError>()
         .is_some_and(|error| error.kind() == BackendErrorKind::Garbage)

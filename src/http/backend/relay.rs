@@ -1,20 +1,28 @@
 //! A message that came over HTTP goes on as it came.
 
-use std::sync::Arc;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
 use bytes::Bytes;
+use futures::Stream;
 use http::{HeaderMap, HeaderValue, Method, header};
 use http_body_util::Full;
 
 use super::{
     HttpBackend, HttpClient,
     answer::{self, Answer},
+    events::EventBody,
+    follow::is_garbage,
 };
 use crate::{
     BoxError,
     http::headers,
-    message::{Exchange, HttpContext, Kind, Message},
-    reply::{Events, Reply},
+    message::{Era, Exchange, HttpContext, Id, Kind, Message},
+    proxy::BackendError,
+    reply::{Event, Events, Reply},
 };
 
 /// Where a relayed request came from, for a client that hands it on in the same process.
@@ -40,7 +48,92 @@ pub(super) async fn call<C: HttpClient>(
     let limits = backend.shared.limits;
     match answer::read(response, kind, message.exchange(), limits, deadline).await? {
         Answer::Reply(reply) => Ok(reply),
-        Answer::Stream(head, events) => Ok(Reply::many(Events::new(events)).with_head(head)),
+        Answer::Stream(head, events) => {
+            let events = match kind {
+                Kind::Request => Events::new(Answering::new(&message, events)),
+                _ => Events::new(events),
+            };
+            Ok(Reply::many(events).with_head(head))
+        }
+    }
+}
+
+/// The stream that answers a request. It may not end without a word: only a client that can resume it, or that
+/// listens, knows what to make of that.
+struct Answering {
+    events: EventBody,
+    id: Option<Id>,
+    legacy: bool,
+    /// `subscriptions/listen`, whose abrupt end is its end.
+    listens: bool,
+    /// An event had an id: the client comes back with it.
+    resumable: bool,
+    answered: bool,
+    over: bool,
+}
+
+impl Answering {
+    fn new(request: &Message, events: EventBody) -> Self {
+        Self {
+            events,
+            id: request.id(),
+            legacy: request.era() == Era::Legacy,
+            listens: request.is_request("subscriptions/listen"),
+            resumable: false,
+            answered: false,
+            over: false,
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        if let Some(id) = event.sse().and_then(|sse| sse.id()) {
+            self.resumable = self.legacy && !id.is_empty();
+        }
+        if let Some(message) = event.message() {
+            self.answered |= match message.kind() {
+                Kind::Response => message.id() == self.id,
+                // An error may leave the id out.
+                Kind::Error => message.id().is_none() || message.id() == self.id,
+                Kind::Request | Kind::Notification | Kind::Listen | Kind::End => false,
+            };
+        }
+    }
+}
+
+impl Stream for Answering {
+    type Item = Result<Event, BoxError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if this.over {
+            return Poll::Ready(None);
+        }
+        let error = match ready!(Pin::new(&mut this.events).poll_next(cx)) {
+            Some(Ok(event)) => {
+                this.note(&event);
+                return Poll::Ready(Some(Ok(event)));
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        this.over = true;
+        Poll::Ready(match error {
+            // A second answer would be one too many.
+            Some(error) if this.answered => {
+                tracing::debug!(%error, "a stream broke off after its answer");
+                None
+            }
+            Some(error) if this.resumable && !is_garbage(&error) => {
+                tracing::debug!(%error, "a stream broke off that can be resumed");
+                None
+            }
+            Some(error) => Some(Err(error)),
+            None if this.answered || this.resumable || this.listens => None,
+            None => {
+                let reason = "the backend closed its stream before it answered";
+                Some(Err(BackendError::unavailable(reason).into()))
+            }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use super::body::ResponseBody;
 use crate::{
     BoxError,
     http::headers::{self, Media, media},
-    message::{Id, Kind, Message},
+    message::{Exchange, Id, Kind, Message},
     reply::{Body, Head, Reply},
     rescue::Cause,
 };
@@ -21,6 +21,7 @@ pub(super) struct Question {
     /// Whether the call outlives its client.
     pub(super) runs_on: bool,
     pub(super) keep_alive: Option<Duration>,
+    pub(super) exchange: Arc<Exchange>,
 }
 
 /// A response that carries an error of our own.

@@ -151,6 +151,7 @@ impl Drop for EventContent {
         if !self.question.runs_on {
             return;
         }
+        self.question.exchange.leave();
         if let (Some(events), Ok(runtime)) = (self.events.take(), tokio::runtime::Handle::try_current()) {
             let extensions = std::mem::take(&mut self.extensions);
             runtime.spawn(async move {
@@ -167,13 +168,13 @@ pub(super) async fn drain(mut events: Events) {
 }
 
 /// How long nothing has been sent.
-struct Silence {
+pub(super) struct Silence {
     limit: Duration,
     sleep: Pin<Box<Sleep>>,
 }
 
 impl Silence {
-    fn new(limit: Duration) -> Self {
+    pub(super) fn new(limit: Duration) -> Self {
         Self {
             limit,
             sleep: Box::pin(tokio::time::sleep(limit)),
@@ -181,7 +182,7 @@ impl Silence {
     }
 
     /// Ready when it has lasted too long.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.sleep.as_mut().poll(cx)
     }
 

@@ -66,7 +66,7 @@ impl<S, B> ResponseFuture<S, B> {
         let (parts, body) = request.into_parts();
         Self {
             stage: match asked {
-                Asked::Message => Stage::Reading(Read::new(body, settings.max_body)),
+                Asked::Message => Stage::Reading(Read::new(body, settings.max_body, settings.body_timeout)),
                 Asked::Bare(kind) => Stage::Bare(kind),
             },
             start: Some(Start {
@@ -97,15 +97,19 @@ impl<S: McpService> Start<S> {
         if let Some(principal) = self.parts.extensions.get::<Principal>() {
             exchange = exchange.with_principal(principal.clone());
         }
-        let exchange = exchange.with_http(HttpContext::new(self.parts));
+        let exchange = Arc::new(exchange.with_http(HttpContext::new(self.parts)));
         let question = Question {
             kind: message.kind(),
             id: (message.kind() == Kind::Request).then(|| message.id()).flatten(),
-            // A 2026-07-28 client cancels by going away, and nobody waits for a stream that nobody reads.
-            runs_on: message.era() == Era::Legacy && message.kind() != Kind::Listen,
+            // A 2026-07-28 client cancels by going away, and nobody waits for a stream that nobody reads. A session
+            // whose id nobody has been told is of no use to anybody.
+            runs_on: message.era() == Era::Legacy
+                && message.kind() != Kind::Listen
+                && !message.is_request("initialize"),
             keep_alive: self.settings.keep_alive,
+            exchange: Arc::clone(&exchange),
         };
-        let message = message.with_exchange(Arc::new(exchange));
+        let message = message.with_exchange(exchange);
         let reply = self.service.oneshot(message);
         Call {
             reply: Box::pin(async move { reply.await.map_err(Into::into) }),
@@ -117,6 +121,10 @@ impl<S: McpService> Start<S> {
         let limit = self.settings.max_body;
         let body = body.map_err(|error| match error {
             ReadError::TooLarge => too_large(limit),
+            ReadError::TooSlow => {
+                let error = ErrorObject::new(-32600, "the body did not arrive in time");
+                Box::new(refusal(StatusCode::REQUEST_TIMEOUT, Message::error(None, &error)))
+            }
             ReadError::Broken => {
                 let error = ErrorObject::new(-32600, "the body broke off");
                 Box::new(refusal(StatusCode::BAD_REQUEST, Message::error(None, &error)))
@@ -189,9 +197,10 @@ impl<S, B> PinnedDrop for ResponseFuture<S, B> {
         let StageProj::Calling(call) = self.project().stage.project() else {
             return;
         };
-        if !call.question.as_ref().is_some_and(|question| question.runs_on) {
+        let Some(question) = call.question.as_ref().filter(|question| question.runs_on) else {
             return;
-        }
+        };
+        question.exchange.leave();
         // Outside of a runtime nothing can run on.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;

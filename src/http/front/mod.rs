@@ -58,6 +58,7 @@ pub struct StreamableHttp<S> {
 #[derive(Clone)]
 struct Settings {
     max_body: usize,
+    body_timeout: Option<Duration>,
     keep_alive: Option<Duration>,
     path: Option<String>,
     loopback_only: bool,
@@ -66,12 +67,13 @@ struct Settings {
 }
 
 impl<S> StreamableHttp<S> {
-    /// Serves `inner`: 10 MiB for a body, 15 s between keep-alive comments, this machine alone.
+    /// Serves `inner`: 10 MiB for a body, 30 s for each part of it to arrive, 15 s between keep-alive comments, this machine alone.
     pub fn new(inner: S) -> Self {
         Self {
             inner,
             settings: Arc::new(Settings {
                 max_body: DEFAULT_MAX_BYTES,
+                body_timeout: Some(Duration::from_secs(30)),
                 keep_alive: Some(Duration::from_secs(15)),
                 path: None,
                 loopback_only: true,
@@ -90,6 +92,14 @@ impl<S> StreamableHttp<S> {
     #[must_use]
     pub fn max_body(self, bytes: usize) -> Self {
         self.set(|settings| settings.max_body = bytes)
+    }
+
+    /// How long nothing of a body that is not complete may arrive; then the request is answered with 408. `None`
+    /// for as long as it likes.
+    #[must_use]
+    pub fn body_timeout(self, silence: impl Into<Option<Duration>>) -> Self {
+        let silence = silence.into();
+        self.set(|settings| settings.body_timeout = silence)
     }
 
     /// After how long a silence a stream gets a comment, so that no intermediary takes it for dead; `None` for

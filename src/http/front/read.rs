@@ -12,12 +12,17 @@ use std::{
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::Body;
 
+use super::body::Silence;
+
 /// The whole body as it arrives; no more of it is read than the limit allows.
 ///
 /// The body is boxed: one that is refused goes on in another task.
 pub(super) struct Read<B> {
     body: Option<Pin<Box<B>>>,
     limit: usize,
+    patience: Option<Duration>,
+    /// Set while nothing comes.
+    silence: Option<Silence>,
     first: Bytes,
     all: BytesMut,
 }
@@ -53,15 +58,19 @@ where
 
 pub(super) enum ReadError {
     TooLarge,
+    /// Nothing came for too long.
+    TooSlow,
     /// The client broke off.
     Broken,
 }
 
 impl<B> Read<B> {
-    pub(super) fn new(body: B, limit: usize) -> Self {
+    pub(super) fn new(body: B, limit: usize, patience: Option<Duration>) -> Self {
         Self {
             body: Some(Box::pin(body)),
             limit,
+            patience,
+            silence: None,
             first: Bytes::new(),
             all: BytesMut::new(),
         }
@@ -77,7 +86,19 @@ impl<B: Body + Send + 'static> Future for Read<B> {
             let Some(body) = &mut this.body else {
                 return Poll::Pending;
             };
-            match ready!(body.as_mut().poll_frame(cx)) {
+            let frame = match body.as_mut().poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    let Some(limit) = this.patience else {
+                        return Poll::Pending;
+                    };
+                    let silence = this.silence.get_or_insert_with(|| Silence::new(limit));
+                    ready!(silence.poll(cx));
+                    return Poll::Ready(Err(ReadError::TooSlow));
+                }
+            };
+            this.silence = None;
+            match frame {
                 None => break,
                 Some(Err(_)) => return Poll::Ready(Err(ReadError::Broken)),
                 Some(Ok(frame)) => {

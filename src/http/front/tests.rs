@@ -70,7 +70,11 @@ async fn what_is_no_message_is_refused() {
         seen.fetch_add(1, Ordering::Relaxed);
         Ok(result(&message).into())
     });
+    let deep = "[".repeat(2_000) + &"]".repeat(2_000);
+    let deep = |id: &str| format!(r#"{{"jsonrpc":"2.0",{id}"method":"a","params":{{"x":{deep}}}}}"#);
     for (body, code, id) in [
+        (&*deep(r#""id":"a","#), -32600, "\"a\""),
+        (&*deep(""), -32600, "null"),
         ("{oops", -32700, "null"),
         ("", -32700, "null"),
         (r#" [{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, "null"),
@@ -448,4 +452,31 @@ async fn a_body_that_comes_in_pieces_is_one_message() {
         .body(body);
     let response = front.keep_alive(Duration::from_secs(1)).oneshot(request.unwrap());
     assert_eq!(response.await.unwrap().status(), StatusCode::ACCEPTED);
+}
+
+/// A client that announces a body and never sends it holds nothing for good.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_stops_coming_is_given_up() {
+    let front = || answering(|_| Ok(Reply::new(Body::Accepted)));
+    type Part = Result<Frame<Bytes>, Infallible>;
+    let request = |body: stream::BoxStream<'static, Part>| {
+        let request = Request::post("/").header("content-type", "application/json");
+        request.body(StreamBody::new(body)).unwrap()
+    };
+    let frame = |text: &'static str| -> Part { Ok(Frame::data(Bytes::from_static(text.as_bytes()))) };
+    let stuck = || stream::iter([frame("{")]).chain(stream::pending()).boxed();
+    let response = front().oneshot(request(stuck())).await.unwrap();
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+
+    // Slow, but it comes.
+    let slow = stream::iter([&CALL[..9], &CALL[9..20], &CALL[20..]]).then(move |part| async move {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        frame(part)
+    });
+    let response = front().oneshot(request(slow.boxed())).await.unwrap();
+    assert_eq!(response.status(), StatusCode::ACCEPTED);
+
+    let patient = front().body_timeout(None).oneshot(request(stuck()));
+    let waited = tokio::time::timeout(Duration::from_secs(3600), patient).await;
+    assert!(waited.is_err());
 }

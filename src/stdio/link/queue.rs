@@ -147,7 +147,7 @@ impl fmt::Debug for Queue {
     }
 }
 
-fn cost(message: &Message) -> usize {
+pub(super) fn cost(message: &Message) -> usize {
     message.bytes().len() + OVERHEAD
 }
 

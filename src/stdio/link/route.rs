@@ -202,7 +202,12 @@ impl Shared {
     }
 
     fn unnamed(&self, state: &mut State, message: Message) {
-        match state.only_call().cloned() {
+        // A client that never listens is asked on any of its calls, or the server would wait for good.
+        let unheard = message.kind() == Kind::Request && state.listeners.is_empty();
+        let call = state
+            .only_call()
+            .or_else(|| state.last_call().filter(|_| unheard));
+        match call.cloned() {
             Some(minted) => self.to_call(state, &minted, |_| Ok(message)),
             None => self.to_listener(state, message),
         }
@@ -240,7 +245,10 @@ impl Shared {
         }
         let Some(listener) = state.listeners.last() else {
             for dropped in state.keep_early(message) {
-                tracing::warn!(server = %self.options.name, "nobody listens: a message of the server was dropped");
+                let so_far = state.counts.unrouted;
+                if so_far <= 10 || so_far.is_multiple_of(1_000) {
+                    tracing::warn!(server = %self.options.name, so_far, "nobody listens: a message of the server was dropped");
+                }
                 self.refuse_dropped(state, &dropped);
             }
             return;

@@ -8,7 +8,7 @@ use std::{
 use super::{
     options::LinkOptions,
     outgoing::Outgoing,
-    queue::{Item, Queue},
+    queue::{Item, Queue, cost},
 };
 use crate::{
     message::{Exchange, Id, Message},
@@ -121,11 +121,24 @@ impl State {
         self.dead.is_some()
     }
 
+    /// The calls that something without a name can belong to: whose client still reads.
+    fn open_calls(&self) -> impl Iterator<Item = (&Id, &Call)> {
+        self.calls
+            .iter()
+            .filter(|(_, call)| !call.listens && !call.exchange.is_left())
+    }
+
     /// The only call that something without a name can belong to.
     pub(super) fn only_call(&self) -> Option<&Id> {
-        let mut calls = self.calls.iter().filter(|(_, call)| !call.listens);
+        let mut calls = self.open_calls();
         let first = calls.next()?;
         calls.next().is_none().then_some(first.0)
+    }
+
+    /// Of several calls the one that began last.
+    pub(super) fn last_call(&self) -> Option<&Id> {
+        let minted = |(id, _): &(&Id, &Call)| id.as_json().parse::<i64>().ok();
+        self.open_calls().max_by_key(minted).map(|(id, _)| id)
     }
 
     /// Removes a call; its token is remembered for what comes late.
@@ -149,12 +162,12 @@ impl State {
 
     /// Keeps a message for whoever listens next; what must go for it is returned.
     pub(super) fn keep_early(&mut self, message: Message) -> Vec<Message> {
-        self.early_bytes += message.bytes().len();
+        self.early_bytes += cost(&message);
         self.early.push_back(message);
         let mut dropped = Vec::new();
         while self.early_bytes > self.early_limit && self.early.len() > 1 {
             if let Some(oldest) = self.early.pop_front() {
-                self.early_bytes -= oldest.bytes().len();
+                self.early_bytes -= cost(&oldest);
                 self.counts.unrouted += 1;
                 dropped.push(oldest);
             }

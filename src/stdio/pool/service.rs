@@ -26,6 +26,8 @@ const SESSION_NOT_FOUND: i64 = -32001;
 const INVALID_REQUEST: i64 = -32600;
 /// The first modern revision. Revisions are dates, and compare as text.
 const MODERN: &[u8] = b"2026-07-28";
+/// The revisions with sessions. Some clients name another one of these than they negotiated.
+const LEGACY: [&[u8]; 4] = [b"2024-11-05", b"2025-03-26", b"2025-06-18", b"2025-11-25"];
 
 impl Service<Message> for ChildPool {
     type Response = Reply;
@@ -129,6 +131,17 @@ impl Inner {
                 "session not found",
             ));
         };
+        // A client that names another version than it agreed on would be misread by the server, which sees no header.
+        let foreign = version(&message)
+            .filter(|version| !LEGACY.contains(version) && !self.table().speaks(session, version));
+        if foreign.is_some() {
+            return Ok(refusal(
+                &message,
+                StatusCode::BAD_REQUEST,
+                INVALID_REQUEST,
+                "this session does not speak that MCP-Protocol-Version",
+            ));
+        }
         match message.kind() {
             Kind::End => {
                 self.table().close(session);
@@ -165,6 +178,12 @@ impl Inner {
         if matches!(&reply.body, Body::One(answer) if answer.kind() == Kind::Error) {
             return Ok(reply);
         }
+        if let Body::One(answer) = &reply.body
+            && let Ok(Some(version)) = answer.payload().get("/protocolVersion")
+            && let Some(version) = version.string()
+        {
+            self.table().negotiated(&session, &version);
+        }
         opening.done();
         let mut head = reply.head().cloned().unwrap_or_default();
         let id = HeaderValue::from_str(&session)?;
@@ -196,11 +215,23 @@ impl Drop for Opening<'_> {
 
 /// Notifications and answers do not say which era they are of; over HTTP their header does.
 fn speaks_modern(message: &Message) -> bool {
-    let header = || message.exchange().http()?.headers.get("mcp-protocol-version");
     match message.kind() {
         Kind::Request => message.era() == Era::Modern,
-        _ => header().is_some_and(|version| version.as_bytes() >= MODERN),
+        _ => version(message).is_some_and(|version| is_date(version) && version >= MODERN),
     }
+}
+
+fn version(message: &Message) -> Option<&[u8]> {
+    let headers = &message.exchange().http()?.headers;
+    headers.get("mcp-protocol-version").map(HeaderValue::as_bytes)
+}
+
+fn is_date(text: &[u8]) -> bool {
+    text.len() == MODERN.len()
+        && text.iter().zip(MODERN).all(|(byte, like)| match like {
+            b'-' => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 /// The child counts as used until the reply has ended.

@@ -38,6 +38,8 @@ pub(super) struct Table {
 struct Entry {
     child: ChildBackend,
     owner: Owner,
+    /// The version that was negotiated, where the answer to `initialize` told.
+    version: Option<Box<str>>,
     usage: Usage,
 }
 
@@ -104,6 +106,7 @@ impl Table {
             Entry {
                 child,
                 owner,
+                version: None,
                 usage: usage.clone(),
             },
         );
@@ -114,6 +117,21 @@ impl Table {
     pub(super) fn session(&self, session: &str, owner: &Owner) -> Option<(ChildBackend, Usage)> {
         let entry = self.sessions.get(session).filter(|entry| entry.owner == *owner)?;
         Some((entry.child.clone(), entry.usage.clone()))
+    }
+
+    pub(super) fn negotiated(&mut self, session: &str, version: &str) {
+        if let Some(entry) = self.sessions.get_mut(session) {
+            entry.version = Some(version.into());
+        }
+    }
+
+    /// Whether a session may speak this version: the one it negotiated.
+    pub(super) fn speaks(&self, session: &str, version: &[u8]) -> bool {
+        let negotiated = self
+            .sessions
+            .get(session)
+            .and_then(|entry| entry.version.as_deref());
+        negotiated.is_none_or(|negotiated| negotiated.as_bytes() == version)
     }
 
     pub(super) fn close(&mut self, session: &str) {
@@ -132,6 +150,7 @@ impl Table {
         let entry = Entry {
             child,
             owner: owner.clone(),
+            version: None,
             usage: usage.clone(),
         };
         self.principals.insert(owner, entry);

@@ -347,3 +347,52 @@ async fn shutdown_ends_them_all() {
     assert_eq!(ended, [Some(1), Some(2)]);
     assert!(pool.pool.is_empty());
 }
+
+/// Case 68: the version that a client names is one the session can mean.
+#[tokio::test]
+async fn case_68_a_session_speaks_its_version_and_no_other() {
+    let pool = pool();
+    let id = pool.open(Exchange::new()).await;
+    pool.pool.inner.table().negotiated(&id, "2024-10-07");
+    let naming = |version: &str| {
+        let request = http::Request::post("/").header("mcp-protocol-version", version);
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        session(&id).with_http(HttpContext::new(parts))
+    };
+    for good in ["2024-10-07", "2025-06-18", "2025-11-25"] {
+        assert_eq!(pool.child(request("a"), naming(good)).await, "1", "{good}");
+    }
+    let note = || Message::parse(r#"{"jsonrpc":"2.0","method":"n"}"#).unwrap();
+    for bad in ["1999-01-01", "banana", "", "zzzz-zz-zz"] {
+        for message in [request("a"), note(), Message::listen(), Message::end()] {
+            assert_eq!(
+                pool.refused(message, naming(bad)).await,
+                (400, "-32600".into()),
+                "{bad}"
+            );
+        }
+    }
+    assert_eq!(pool.started.load(Ordering::SeqCst), 1, "none is taken for modern");
+    assert_eq!(pool.child(request("a"), session(&id)).await, "1");
+}
+
+/// Case 76: a client that goes before it knows its session leaves no child.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn case_76_an_initialize_that_is_cut_leaves_no_child() {
+    use tokio_test::{assert_pending, task};
+
+    let pool = pool();
+    let front = crate::http::StreamableHttp::new(pool.pool.clone());
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initi\u0061lize"}"#,
+    ] {
+        let request = http::Request::post("/").header("content-type", "application/json");
+        let mut response = task::spawn(front.clone().oneshot(request.body(body.to_owned()).unwrap()));
+        assert_pending!(response.poll());
+        assert_eq!(pool.pool.len(), 1, "it has begun");
+        drop(response);
+        assert_eq!(pool.pool.len(), 0);
+    }
+}

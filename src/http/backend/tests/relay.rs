@@ -297,3 +297,45 @@ async fn an_event_that_cannot_be_read_ends_the_stream() {
         assert!(stream.next().await.is_none());
     }
 }
+
+/// A client may not be left waiting by a stream that ends, unless it knows how to go on; nor may it get a second
+/// answer when one breaks off.
+#[tokio::test]
+async fn a_stream_ends_with_an_answer_or_says_so() {
+    const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
+    const NOTE: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n";
+    const WITH_ID: &str = "id: 5\ndata:\n\n";
+    let modern = r#"{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+    let (call, listen) = (
+        modern.replace("METHOD", "tools/call"),
+        modern.replace("METHOD", "subscriptions/listen"),
+    );
+    let unavailable = Some(BackendErrorKind::Unavailable);
+    for (request, body, end) in [
+        (CALL, whole(&[ANSWER]), None),
+        (CALL, broken(&[ANSWER]), None),
+        (CALL, whole(&[]), unavailable),
+        (CALL, whole(&[NOTE]), unavailable),
+        (CALL, broken(&[NOTE]), unavailable),
+        (CALL, whole(&[WITH_ID, NOTE]), None),
+        (CALL, broken(&[WITH_ID, NOTE]), None),
+        // An empty id takes the last one back.
+        (CALL, whole(&[WITH_ID, "id:\ndata:\n\n"]), unavailable),
+        (
+            CALL,
+            whole(&[WITH_ID, "data: {\n\n"]),
+            Some(BackendErrorKind::Garbage),
+        ),
+        (CALL, whole(&[ANSWER, "data: {\n\n"]), None),
+        (&call, whole(&[WITH_ID, NOTE]), unavailable),
+        (&listen, whole(&[NOTE]), None),
+    ] {
+        let (backend, _) = backend([events(body)]);
+        let mut events = many(backend.oneshot(post(request)).await.unwrap());
+        let mut ends = Vec::new();
+        while let Some(event) = events.next().await {
+            ends.extend(event.err().map(|error| kind(&error)));
+        }
+        assert_eq!(ends, Vec::from_iter(end), "{request}");
+    }
+}

@@ -145,3 +145,57 @@ async fn case_82_a_fast_call_passes_a_slow_one() {
         slow.poll()
     });
 }
+
+/// Case 25: a client that never listens is asked all the same, on the call that began last.
+#[tokio::test]
+async fn case_25_without_a_listener_a_server_request_goes_to_the_last_call() {
+    let (link, mut server) = pair();
+    let first = call(&link, r#"{"jsonrpc":"2.0","id":"a","method":"slow"}"#);
+    server.line().await;
+    let second = call(&link, r#"{"jsonrpc":"2.0","id":"b","method":"slow"}"#);
+    server.line().await;
+    let ask = r#"{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}"#;
+    server.say(ask).await;
+    let mut events = many(second).await;
+    assert_eq!(next(&mut events).await, ask);
+    // One that listens gets it, since it may belong to either.
+    let mut listener = listen(&link).await;
+    server.say(&ask.replace('9', "10")).await;
+    assert_eq!(next(&mut listener).await, ask.replace('9', "10"));
+    server.answers(1, "{}").await;
+    assert_eq!(one(first).await, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
+}
+
+/// A call that runs on without its client has nobody to read what is sent for it.
+#[cfg(feature = "http")]
+#[tokio::test]
+async fn what_is_for_a_client_that_has_left_its_call_goes_to_its_listener() {
+    let (link, mut server) = pair();
+    let left = parse(r#"{"jsonrpc":"2.0","id":"a","method":"slow"}"#);
+    let exchange = Arc::clone(left.exchange());
+    let running = start(&link, left.with_exchange(Arc::clone(&exchange)));
+    server.line().await;
+    exchange.leave();
+    let ask = r#"{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}"#;
+    server.say(ask).await;
+    // It waits for one who comes later, too.
+    let mut listener = listen(&link).await;
+    assert_eq!(next(&mut listener).await, ask);
+    server.answers(1, "{}").await;
+    assert_eq!(one(running).await, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
+}
+
+/// A flood of tiny messages costs more than its bytes.
+#[tokio::test]
+async fn what_waits_for_a_listener_is_bounded_by_what_it_costs() {
+    let (link, mut server) = connected(LinkOptions::new().queue_bytes(10_000));
+    for _ in 0..100 {
+        server.say(r#"{"jsonrpc":"2.0","method":"n"}"#).await;
+    }
+    let call = call(&link, r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
+    server.line().await;
+    server.answers(1, "{}").await;
+    one(call).await;
+    let unrouted = link.counts().unrouted;
+    assert!((70..100).contains(&unrouted), "{unrouted}");
+}
