@@ -13,14 +13,14 @@ use crate::{
 /// A mutator that keeps credentials out of what passes: each one in a string becomes `<redacted:FORMAT>`.
 ///
 /// It works on every request and answer (`*`), on error answers, and on the notifications that carry the
-/// content of a running call (`notifications/progress`, `notifications/message`). All other bytes stay as they
-/// came. The same text always becomes the same, and redacting twice is redacting once.
+/// content of a call (`notifications/progress`, `notifications/message`, `notifications/tasks`,
+/// `notifications/tasks/status`). All other bytes stay as they came. The same text always becomes the same, and redacting twice is redacting once.
 ///
 /// What it leaves alone:
 /// * the keys of objects, and numbers;
 /// * what is no payload: a message's id, and members beside `params`, `result` and `error` (JSON-RPC has none); of an
 ///   SSE event all but its `data`;
-/// * other notifications, such as `notifications/tasks/status`, unless they are hooked by name;
+/// * other notifications, unless they are hooked by name;
 /// * the body of an HTTP answer that is no JSON-RPC and no success: a login page, say;
 /// * what a mutator may not change unless the chain [frees](crate::chain::ChainBuilder::free) it: a tool's
 ///   name, a resource's `uri`, `requestState`, the protocol's own members of `_meta`;
@@ -134,6 +134,8 @@ impl From<SecretRedactor> for Interceptor {
             .both()
             .on("notifications/progress")
             .and("notifications/message")
+            .and("notifications/tasks")
+            .and("notifications/tasks/status")
             .request()
             .errors()
             .state(Arc::new(redactor))

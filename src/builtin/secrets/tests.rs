@@ -249,6 +249,8 @@ fn errors_and_the_content_of_a_running_call_are_hooked() {
         ("sampling/createMessage", Phase::Response, true),
         ("notifications/progress", Phase::Request, true),
         ("notifications/message", Phase::Request, true),
+        ("notifications/tasks", Phase::Request, true),
+        ("notifications/tasks/status", Phase::Request, true),
         ("notifications/initialized", Phase::Request, false),
         ("initialize", Phase::Request, false),
     ] {

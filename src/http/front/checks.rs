@@ -78,22 +78,26 @@ fn refuse(status: StatusCode, reason: &str) -> Refusal {
 fn origin_allowed(headers: &HeaderMap, settings: &Settings) -> bool {
     headers.get_all(header::ORIGIN).iter().all(|origin| {
         let Ok(origin) = origin.to_str() else { return false };
-        let Some(authority) = authority_of(origin) else {
-            return false;
+        let is_allowed = |name: &str| {
+            settings
+                .origins
+                .iter()
+                .any(|allowed| allowed.eq_ignore_ascii_case(name))
         };
-        is_loopback(authority.host())
-            || settings.origins.iter().any(|allowed| {
-                allowed.eq_ignore_ascii_case(origin) || allowed.eq_ignore_ascii_case(authority.host())
-            })
+        is_allowed(origin)
+            || authority_of(origin)
+                .is_some_and(|authority| is_loopback(authority.host()) || is_allowed(authority.host()))
     })
 }
 
-/// The authority of an origin; `None` for `null` and for what is none.
+/// The authority of a page's origin; `None` for `null`, for what is none, and for an extension, which calls itself
+/// what it likes.
 fn authority_of(origin: &str) -> Option<Authority> {
     let uri: Uri = origin.parse().ok()?;
-    uri.scheme()?;
     let authority = uri.authority()?.clone();
-    (!authority.as_str().contains('@')).then_some(authority)
+    // Nothing may follow: browsers write an origin without a path.
+    let is_page = matches!(uri.scheme_str(), Some("http" | "https")) && origin.ends_with(authority.as_str());
+    (is_page && !authority.as_str().contains('@')).then_some(authority)
 }
 
 /// With two of them, or one that is no text, the stack could see another session than the backend.
@@ -158,6 +162,9 @@ mod tests {
             ("http://evil.com@localhost", StatusCode::FORBIDDEN),
             ("null", StatusCode::FORBIDDEN),
             ("localhost", StatusCode::FORBIDDEN),
+            ("chrome-extension://localhost", StatusCode::FORBIDDEN),
+            ("http://localhost/", StatusCode::FORBIDDEN),
+            ("http://evil.com/localhost", StatusCode::FORBIDDEN),
             ("", StatusCode::FORBIDDEN),
         ] {
             assert_eq!(

@@ -7,6 +7,7 @@ mod old;
 #[cfg(feature = "schema")]
 mod schema;
 mod time;
+#[cfg(any(feature = "http", feature = "stdio"))]
 mod wire;
 
 use serde_json::{Value, json};
