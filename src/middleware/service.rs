@@ -22,20 +22,7 @@ impl<F, S> FromFn<F, S> {
         Self { function, inner }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service, to change it.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service, without the function.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    crate::macros::inner_accessors!();
 }
 
 impl<F, Fut, S> Service<Message> for FromFn<F, S>

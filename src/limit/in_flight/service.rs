@@ -24,20 +24,7 @@ impl<S> InFlight<S> {
         Self { inner, places, wait }
     }
 
-    /// The inner service.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The inner service, to change it.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The inner service, without the limit.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
+    crate::macros::inner_accessors!();
 }
 
 impl<S: McpService> Service<Message> for InFlight<S> {
